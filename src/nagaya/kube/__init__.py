@@ -1,0 +1,1 @@
+"""How Nagaya talks to any Kubernetes API."""

@@ -1,0 +1,1 @@
+"""Stand-ins that ship with the product, so that everyone can try it without hardware."""
