@@ -1,0 +1,116 @@
+"""Runs a long child process whose words are progress, and never leaves it behind.
+
+It gets a process group of its own, so that Ctrl-C reaches us first and we end the whole tree in order; and it
+inherits the lock, so that a build whose parent was killed still keeps a second one out.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nagaya.binaries.errors import BinariesError
+
+_TICK = 1.0
+_GRACE = 10.0
+_KEPT_LINES = 2000
+
+
+class ChildFailed(BinariesError):
+    """The child ended badly."""
+
+    def __init__(self, code: int, words: str) -> None:
+        self.words = words
+        told = [line for line in words.splitlines() if line.strip()]
+        ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        self.last_line = told[-1].strip() if told else ended
+        super().__init__(f"{ended}: {self.last_line}")
+
+
+@dataclass(slots=True)
+class Child:
+    """A command to run; its standard output is the result, its standard error is read line by line."""
+
+    command: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    lock: int
+
+    def run(self, heard: Callable[[str], None], tick: Callable[[], None] | None = None) -> str:
+        """What the command wrote to standard output; ChildFailed if it failed."""
+        with tempfile.TemporaryFile(dir=self.folder) as out:
+            try:
+                process = subprocess.Popen(
+                    self.command,
+                    cwd=self.folder,
+                    env=dict(self.environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    pass_fds=(self.lock,),
+                )
+            except OSError as error:
+                raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error
+            with process:
+                try:
+                    kept = _listen(process, heard, tick)
+                    code = process.wait()
+                except BaseException:
+                    _end(process)
+                    raise
+            if code != 0:
+                raise ChildFailed(code, "\n".join(kept))
+            out.seek(0)
+            return out.read().decode(errors="replace")
+
+
+def _listen(
+    process: subprocess.Popen[bytes], heard: Callable[[str], None], tick: Callable[[], None] | None
+) -> deque[str]:
+    assert process.stderr is not None
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    unfinished = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stderr, selectors.EVENT_READ)
+        while True:
+            if selector.select(_TICK):
+                data = os.read(process.stderr.fileno(), 1 << 16)
+                if not data:
+                    break
+                *lines, unfinished = (unfinished + data).split(b"\n")
+                for line in lines:
+                    text = line.decode(errors="replace")
+                    kept.append(text)
+                    heard(text)
+            if tick is not None:
+                tick()
+    if unfinished:
+        kept.append(unfinished.decode(errors="replace"))
+    return kept
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the child and all that it started; Go removes its own temporary files when asked politely."""
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sent)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(_GRACE)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    # The leader is gone; what it started may not be.
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,181 @@
+"""Builds the programs with Go from the module proxy, for machines that cannot reach the release sites.
+
+A build is stamped like an official one (kubeadm and kubelet compare versions), with two differences that are meant:
+the commit is left empty, because the module proxy does not tell it, and the build date is the day of the tag, so that
+the same version gives the same bytes. `go.sum` is never changed by a build (`-mod=readonly`): what is not pinned is
+not compiled.
+
+Everything of one product is one activity: Go is asked once which packages its cache lacks, and names them as it
+compiles them, which is what the bar counts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nagaya.binaries.cache import writing
+from nagaya.binaries.child import Child, ChildFailed
+from nagaya.binaries.errors import SourceFailed
+from nagaya.binaries.pinned import PinnedModule, pinned_module, pinned_versions
+from nagaya.binaries.programs import Product, Program
+from nagaya.binaries.progress import Activity, Reporter
+from nagaya.binaries.releases import Platform, triple
+from nagaya.binaries.source import Staged, Workplace
+
+_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+_USUAL_PLACE = Path("/usr/local/go/bin/go")
+_STALE = "{{if .Stale}}{{.Name}} {{.ImportPath}}{{end}}"
+
+
+@dataclass(slots=True)
+class GoBuild:
+    """Compiles what the pinned modules fix."""
+
+    platform: Platform
+    reporter: Reporter
+    environment: Mapping[str, str]
+    usual_place: Path = _USUAL_PLACE
+    name: str = "Go module proxy"
+
+    def provide(
+        self, product: Product, version: str, programs: Sequence[Program], work: Workplace
+    ) -> Generator[Staged, None, None]:
+        """One program after the other, each as soon as it is linked."""
+        module = pinned_module(product, version)
+        if module is None:
+            known = ", ".join(pinned_versions(product))
+            raise SourceFailed(f"{product} {version} is not among the versions that are pinned for building ({known})")
+        go = self._go()
+        folder = work.staging / f"module-{product}"
+        module.write_to(folder)
+        build = _Build(go, module, folder, self._go_environment(work), work)
+        toolchain = build.toolchain()
+        with self.reporter.activity(f"Building {product} {version} with {toolchain}", "packages") as activity:
+            build.survey(programs, activity)
+            for program in programs:
+                target = work.staging / program.name
+                build.make(program, target, activity)
+                yield Staged(program, target, f"built by {toolchain} from {program.package}@{version}")
+
+    def _go(self) -> str:
+        found = shutil.which("go", path=self.environment.get("PATH", os.defpath))
+        if found is None and os.access(self.usual_place, os.X_OK):
+            found = os.fspath(self.usual_place)
+        if found is None:
+            raise SourceFailed("Go is not installed: no `go` in PATH")
+        return found
+
+    def _go_environment(self, work: Workplace) -> dict[str, str]:
+        """The user's settings for proxies stay; what would change the result or look outside our module goes."""
+        return {
+            **self.environment,
+            "CGO_ENABLED": "0",
+            "GOOS": self.platform.system,
+            "GOARCH": self.platform.architecture,
+            "GOFLAGS": "",
+            "GOWORK": "off",
+            "GOTMPDIR": os.fspath(work.staging),
+        }
+
+
+@dataclass(slots=True)
+class _Build:
+    """One module being built."""
+
+    go: str
+    module: PinnedModule
+    folder: Path
+    environment: Mapping[str, str]
+    work: Workplace
+    _stale: set[str] = field(default_factory=set)
+    _stale_for_tests: list[str] = field(default_factory=list)
+    _compiled: int = 0
+
+    def toolchain(self) -> str:
+        """The name of the Go that will build, such as `go1.26.8`; an old one may fetch a newer one for itself."""
+        try:
+            return self._run("env", "GOVERSION").strip() or "go"
+        except ChildFailed as failure:
+            raise SourceFailed(f"{self.go} cannot build it: {failure.last_line}") from failure
+
+    def survey(self, programs: Sequence[Program], activity: Activity) -> None:
+        """Find out what is to be compiled; modules that are missing are downloaded on the way."""
+        activity.note("fetching modules")
+        plain = [program.package for program in programs if not program.is_test_binary]
+        tests = [program.package for program in programs if program.is_test_binary]
+        if plain:
+            self._stale.update(self._stale_of(plain, activity))
+        if tests:
+            # Variants that exist for the test alone are made when it is linked, and cannot be named.
+            stale = [path for path in self._stale_of(["-test", *tests], activity) if not path.endswith((".test", "]"))]
+            self._stale_for_tests = stale
+            self._stale.update(stale)
+        activity.total(len(self._stale))
+
+    def _stale_of(self, packages: Sequence[str], activity: Activity) -> list[str]:
+        listed = self._run("list", *_FLAGS, "-deps", "-f", _STALE, *packages, activity=activity)
+        names = (line.split(" ", 1) for line in listed.splitlines() if " " in line)
+        return [path for kind, path in names if kind != "main"]
+
+    def make(self, program: Program, target: Path, activity: Activity) -> None:
+        """Compile and link one program."""
+        activity.note(program.name)
+        flags = [*_FLAGS, f"-ldflags={self._stamps()}", "-o", os.fspath(target)]
+        if program.is_test_binary:
+            # `go test -c` names nothing as it compiles, so the packages are compiled before, where they are counted.
+            if self._stale_for_tests:
+                self._run("build", "-v", *_FLAGS, *self._stale_for_tests, activity=activity)
+            activity.note(f"{program.name}: linking")
+            self._run("test", "-c", *flags, program.package, activity=activity)
+        else:
+            self._run("build", "-v", *flags, program.package, activity=activity)
+        if not target.is_file():
+            raise SourceFailed(f"go said it built {program.package}, but made no file")
+
+    def _stamps(self) -> str:
+        if self.module.product == "etcd":
+            return "-s -w"
+        major, minor, _ = triple(self.module.version)
+        stamps = {
+            "gitVersion": self.module.version,
+            "gitMajor": str(major),
+            "gitMinor": str(minor),
+            "gitTreeState": "clean",
+            "gitCommit": "",
+            "buildDate": self.module.tagged,
+        }
+        packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+        return "-s -w " + " ".join(
+            f"-X {package}.{name}={value}" for package in packages for name, value in stamps.items()
+        )
+
+    def _run(self, *arguments: str, activity: Activity | None = None) -> str:
+        child = Child([self.go, *arguments], self.folder, self.environment, self.work.lock)
+
+        def heard(line: str) -> None:
+            if activity is None:
+                return
+            if line.startswith("go: downloading "):
+                activity.note(line.removeprefix("go: "))
+            elif line in self._stale:
+                self._stale.discard(line)
+                self._compiled += 1
+                activity.reached(self._compiled)
+
+        try:
+            return child.run(heard, tick=activity.tick if activity else None)
+        except ChildFailed as failure:
+            if arguments[0] == "env":
+                raise
+            raise SourceFailed(f"`go {arguments[0]}` failed: {failure.last_line}{self._keep(failure)}") from failure
+
+    def _keep(self, failure: ChildFailed) -> str:
+        log = self.work.logs / f"{self.module.product}-{self.module.version}-build.log"
+        with writing(log):
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(f"{failure}\n{failure.words}\n")
+        return f" (all of it: {log})"

@@ -1,0 +1,49 @@
+"""Asks a program for its version. It is the one proof that a file runs on this machine and is what its name says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from nagaya.binaries.errors import SourceFailed
+from nagaya.binaries.programs import Program
+from nagaya.binaries.releases import find_version
+
+_PATIENCE = 60.0
+"""Seconds. A cold 100 MB file from a slow disk takes a while to load; a program that hangs must not hang us."""
+
+
+def version_of(program: Program, path: Path) -> str:
+    """The version that the program tells, as `v1.36.3`; SourceFailed if it does not run or tells none."""
+    # kubectl would stop at a kubeconfig that it cannot read, though it needs none for this.
+    environment = {**os.environ, "KUBECONFIG": os.devnull}
+    try:
+        finished = subprocess.run(
+            [os.fspath(path), *program.version_arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise SourceFailed(f"{path} did not tell its version within {_PATIENCE:.0f} s") from None
+    except OSError as error:
+        raise SourceFailed(f"{path} does not run: {error.strerror or error}") from error
+    words = finished.stdout.decode(errors="replace")
+    if finished.returncode != 0:
+        complaint = finished.stderr.decode(errors="replace").strip().splitlines()
+        evidence = complaint[-1] if complaint else "nothing on stderr"
+        raise SourceFailed(f"{path} ended with code {finished.returncode} when asked for its version: {evidence}")
+    version = find_version(words)
+    if version is None:
+        raise SourceFailed(f"{path} told no version but {words.strip()[:80]!r}")
+    return version
+
+
+def expect_version(program: Program, path: Path, wanted: str) -> None:
+    """Make sure that the program is the one that was wanted."""
+    told = version_of(program, path)
+    if told != wanted:
+        raise SourceFailed(f"{path} is {told}, not {wanted}")

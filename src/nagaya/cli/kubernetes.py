@@ -1,0 +1,73 @@
+"""`nagaya kubernetes`: the real Kubernetes programs that tenants and tests run."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+import click
+
+from nagaya.binaries.errors import BinariesError
+from nagaya.binaries.programs import EXTRAS, STANDARD
+from nagaya.binaries.releases import DEFAULT_VERSION
+
+
+@click.group()
+def kubernetes() -> None:
+    """Provide the real Kubernetes programs on this machine."""
+
+
+@kubernetes.command()
+@click.option(
+    "--version",
+    default=DEFAULT_VERSION,
+    show_default=True,
+    metavar="VERSION",
+    help="The Kubernetes version, in full.",
+)
+@click.option(
+    "--with",
+    "extras",
+    multiple=True,
+    type=click.Choice(sorted(EXTRAS)),
+    help="Also provide this; can be given more than once. e2e: Kubernetes' own end-to-end tests (e2e.test).",
+)
+@click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
+def install(version: str, extras: tuple[str, ...], verify: bool) -> None:
+    """Provide the Kubernetes programs and etcd.
+
+    They come from the folder in NAGAYA_KUBERNETES_BIN, the cache, the official release sites, or are built with Go,
+    whichever has them first.
+    """
+    # Not at the top: `nagaya --help` need not load a downloader.
+    from nagaya.binaries.installer import Installer
+    from nagaya.binaries.progress import duration, reporter_for
+    from nagaya.world import World
+
+    world = World()
+    began = world.clock.monotonic()
+    installer = Installer(reporter=reporter_for(sys.stderr, world.clock), world=world)
+    programs = [*STANDARD, *(name for extra in extras for name in EXTRAS[extra])]
+    previous = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        binaries = installer.ensure(version, programs, thorough=verify)
+    except BinariesError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo(
+            "Stopped. What was finished is kept; nothing half done is left. The same command continues.", err=True
+        )
+        raise SystemExit(130) from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    width = max(len(name) for name in binaries.programs)
+    for binary in binaries.programs.values():
+        click.echo(f"{binary.name:<{width}}  {binary.version:<9}  {binary.path}")
+    click.echo(f"{len(binaries.programs)} programs are ready ({duration(world.clock.monotonic() - began)}).", err=True)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """A polite kill or a closed terminal is treated as Ctrl-C, so that a running build is ended with us."""
+    raise KeyboardInterrupt

@@ -1,0 +1,59 @@
+"""A Go that is a script: it says and does what the build path relies on, in milliseconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.fake_site import put_program, script
+
+# Speaks Go's words: writes down how it was called, names packages as it compiles them, and makes a program that tells
+# the version it was stamped with. FAKE_GO_* set its faults.
+_FAKE_GO = """
+printf '%s\\n' "$*" >> "$FAKE_GO_CALLS"
+{ env; pwd; cat go.mod; } > "$FAKE_GO_CALLS.environment"
+case "$1" in
+env) [ -z "$FAKE_GO_TOO_OLD" ] || { echo "go: go.mod requires go >= 1.26.0 (running go 1.20)" >&2; exit 1; }
+     echo go1.26.8; exit ;;
+list) echo "go: downloading k8s.io/api v0.36.3" >&2
+      [ -z "$FAKE_GO_NO_PROXY" ] || { echo "go: k8s.io/api: dial tcp: no such host" >&2; exit 1; }
+      case "$*" in *-test*) echo "e2e k8s.io/kubernetes/test/e2e"; echo "main k8s.io/kubernetes/test/e2e.test"
+                            echo "x k8s.io/x [k8s.io/kubernetes/test/e2e.test]" ;;
+      esac
+      echo "fmt fmt"; echo "api k8s.io/api/core/v1"; echo "main k8s.io/kubernetes/cmd/kubelet"; exit ;;
+esac
+echo fmt >&2; echo k8s.io/api/core/v1 >&2
+[ -z "$FAKE_GO_BROKEN" ] || { echo "# k8s.io/api/core/v1" >&2; echo "types.go:1:1: syntax error" >&2; exit 1; }
+[ -z "$FAKE_GO_SLEEP" ] || { echo $$ > "$FAKE_GO_CALLS.pid"; sleep "$FAKE_GO_SLEEP" & wait; }
+stamped=$(printf '%s' "$*" | sed -n 's/.*component-base\\/version.gitVersion=\\([^ ]*\\).*/\\1/p')
+while [ $# -gt 0 ]; do
+  if [ "$1" = -o ]; then printf '#!/bin/sh\\necho %s\\n' "${stamped:-3.7.3}" > "$2"; chmod +x "$2"; fi
+  shift
+done
+"""
+
+
+class FakeGo:
+    """A folder with a `go` that is a script."""
+
+    def __init__(self, folder: Path) -> None:
+        self._calls = folder / "calls"
+        put_program(folder / "bin" / "go", script(_FAKE_GO))
+        self.environment = {
+            "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
+            "HOME": str(folder / "home"),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "FAKE_GO_CALLS": str(self._calls),
+        }
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines() if self._calls.exists() else []
+
+    @property
+    def saw(self) -> str:
+        """The environment, the folder and the go.mod of the last call."""
+        return Path(f"{self._calls}.environment").read_text()
+
+    @property
+    def pid_file(self) -> Path:
+        return Path(f"{self._calls}.pid")

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from nagaya.binaries.child import Child, ChildFailed
+
+
+def run(folder: Path, text: str, heard: list[str] | None = None) -> str:
+    lines = heard if heard is not None else []
+    with (folder / "lock").open("w") as lock:
+        return Child(["/bin/sh", "-c", text], folder, os.environ, lock.fileno()).run(lines.append)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that is dead and not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_its_output_is_the_result_and_its_complaints_are_progress(tmp_path: Path) -> None:
+    heard: list[str] = []
+    assert run(tmp_path, "echo result; echo one >&2; echo two >&2", heard) == "result\n"
+    assert heard == ["one", "two"]
+
+
+def test_lines_are_heard_while_it_runs(tmp_path: Path) -> None:
+    seen: list[bool] = []
+    with (tmp_path / "lock").open("w") as lock:
+        command = ["/bin/sh", "-c", f"echo ready >&2; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"]
+
+        def heard(line: str) -> None:
+            seen.append((tmp_path / "go").exists())
+            (tmp_path / "go").touch()
+
+        Child(command, tmp_path, os.environ, lock.fileno()).run(heard)
+    assert seen == [False]
+
+
+def test_a_quiet_child_still_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagaya.binaries.child._TICK", 0.01)
+    ticks: list[None] = []
+    with (tmp_path / "lock").open("w") as lock:
+        child = Child(["sleep", "0.2"], tmp_path, os.environ, lock.fileno())
+        child.run(lambda line: None, tick=lambda: ticks.append(None))
+    assert len(ticks) > 3
+
+
+def test_a_failure_keeps_its_words_and_ends_with_the_last_of_them(tmp_path: Path) -> None:
+    with pytest.raises(ChildFailed) as caught:
+        run(tmp_path, "echo first >&2; echo; printf 'last\\n\\n' >&2; exit 4")
+    assert caught.value.last_line == "last"
+    assert caught.value.words.splitlines()[0] == "first"
+    assert str(caught.value) == "ended with code 4: last"
+
+
+def test_a_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(ChildFailed) as caught:
+        run(tmp_path, "printf unfinished >&2; exit 1")
+    assert caught.value.last_line == "unfinished"
+
+
+def test_a_silent_death_is_told_by_its_signal(tmp_path: Path) -> None:
+    with pytest.raises(ChildFailed, match="killed by SIGKILL"):
+        run(tmp_path, "kill -9 $$")
+
+
+def test_a_command_that_is_not_there_fails(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as lock, pytest.raises(ChildFailed, match="/does/not/exist: No such file"):
+        Child(["/does/not/exist"], tmp_path, os.environ, lock.fileno()).run(lambda line: None)
+
+
+def test_an_interrupt_ends_the_whole_tree(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    def heard(line: str) -> None:
+        pids.append(int(line))
+        if len(pids) == 2:
+            raise KeyboardInterrupt
+
+    with (tmp_path / "lock").open("w") as lock:
+        # The grandchild ignores the polite request.
+        text = "trap '' TERM; sleep 60 & echo $! >&2; trap 'exit' TERM; echo $$ >&2; wait"
+        child = Child(["/bin/sh", "-c", text], tmp_path, os.environ, lock.fileno())
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            child.run(heard)
+    assert time.monotonic() - began < 5
+    deadline = time.monotonic() + 5
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+    assert [alive(pid) for pid in pids] == [False, False]

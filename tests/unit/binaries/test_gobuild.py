@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import io
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nagaya.binaries.errors import SourceFailed
+from nagaya.binaries.gobuild import GoBuild
+from nagaya.binaries.programs import programs_named
+from nagaya.binaries.progress import PlainReporter
+from nagaya.binaries.releases import Platform
+from nagaya.binaries.source import Staged, Workplace
+from nagaya.binaries.version_check import version_of
+from support.fake_go import FakeGo
+from support.standing_clock import StandingClock
+
+LINUX = Platform("linux", "amd64")
+
+
+@pytest.fixture
+def build(fake_go: FakeGo, reporter: PlainReporter) -> GoBuild:
+    return GoBuild(LINUX, reporter, fake_go.environment, usual_place=Path("/does/not/exist"))
+
+
+def provide(build: GoBuild, work: Workplace, names: Sequence[str], version: str = "v1.36.3") -> list[Staged]:
+    programs = programs_named(names)
+    return list(build.provide(programs[0].product, version, programs, work))
+
+
+def test_a_program_is_built_and_stamped_with_its_version(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    [kubelet] = provide(build, work, ["kubelet"])
+    assert version_of(kubelet.program, kubelet.path) == "v1.36.3"
+    assert kubelet.origin == "built by go1.26.8 from k8s.io/kubernetes/cmd/kubelet@v1.36.3"
+    call = fake_go.calls[-1]
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+        for stamp in ("gitVersion=v1.36.3", "gitMajor=1", "gitMinor=36", "gitTreeState=clean", "gitCommit= "):
+            assert f"-X {package}.{stamp}" in call
+        assert f"-X {package}.buildDate=2026-07-22T18:07:38Z" in call
+    assert call.endswith(f"-o {work.staging}/kubelet k8s.io/kubernetes/cmd/kubelet")
+
+
+def test_etcd_has_no_stamps(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    [etcd] = provide(build, work, ["etcd"], "v3.7.3")
+    assert version_of(etcd.program, etcd.path) == "v3.7.3"
+    assert "-ldflags=-s -w -o" in fake_go.calls[-1]
+
+
+def test_nothing_but_what_is_pinned_is_built_and_nothing_of_the_user_changes_the_result(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    fake_go.environment |= {
+        "GOFLAGS": "-mod=vendor",
+        "GOWORK": "/somewhere/go.work",
+        "GOOS": "plan9",
+        "GOPROXY": "https://mine",
+    }
+    provide(build, work, ["kubelet"])
+    assert all("-mod=readonly -trimpath -buildvcs=false" in call for call in fake_go.calls[1:])
+    seen = fake_go.saw.splitlines()
+    expected = {"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=linux", "GOARCH=amd64", "GOPROXY=https://mine"}
+    assert expected <= set(seen)
+    assert f"GOTMPDIR={work.staging}" in seen
+    assert "require k8s.io/kubernetes v1.36.3" in seen
+
+
+def test_the_end_to_end_tests_are_a_test_binary_whose_packages_are_compiled_before(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    [tests] = provide(build, work, ["e2e.test"])
+    assert version_of(tests.program, tests.path) == "v1.36.3"
+    listing, compiling, linking = fake_go.calls[1:]
+    assert "-test k8s.io/kubernetes/test/e2e" in listing
+    assert compiling.startswith("build -v ")
+    assert compiling.endswith("k8s.io/kubernetes/test/e2e fmt k8s.io/api/core/v1")
+    assert linking.startswith("test -c ")
+    assert linking.endswith("k8s.io/kubernetes/test/e2e")
+
+
+def test_go_is_asked_once_what_is_to_be_compiled(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    given = provide(build, work, ["kubelet", "kubectl", "kubeadm"])
+    assert [staged.program.name for staged in given] == ["kubelet", "kubeadm", "kubectl"]
+    assert [call.split()[0] for call in fake_go.calls] == ["env", "list", "build", "build", "build"]
+
+
+def test_progress_counts_the_packages_that_are_compiled(
+    build: GoBuild, work: Workplace, said: io.StringIO, clock: StandingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "monotonic", iter(range(0, 100_000, 20)).__next__)
+    provide(build, work, ["kubelet"])
+    lines = said.getvalue().splitlines()
+    assert lines[0] == "Building kubernetes v1.36.3 with go1.26.8 ..."
+    assert any("downloading k8s.io/api v0.36.3" in line for line in lines)
+    assert any(": 2 of 2 packages (100%), kubelet," in line for line in lines)
+    assert ": 2 packages in" in lines[-1]
+
+
+def test_a_machine_without_go_is_told(reporter: PlainReporter, work: Workplace, tmp_path: Path) -> None:
+    build = GoBuild(LINUX, reporter, {"PATH": str(tmp_path)}, usual_place=tmp_path / "go")
+    with pytest.raises(SourceFailed, match="Go is not installed: no `go` in PATH"):
+        provide(build, work, ["kubelet"])
+
+
+def test_go_is_found_in_its_usual_place_too(
+    fake_go: FakeGo, reporter: PlainReporter, work: Workplace, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("cat", "chmod", "env", "sed"):
+        found = shutil.which(name)
+        assert found is not None
+        (tools / name).symlink_to(found)
+    environment = {**fake_go.environment, "PATH": str(tools)}
+    build = GoBuild(LINUX, reporter, environment, usual_place=tmp_path / "bin" / "go")
+    assert [staged.program.name for staged in provide(build, work, ["kubelet"])] == ["kubelet"]
+
+
+def test_an_old_go_is_quoted(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.environment["FAKE_GO_TOO_OLD"] = "1"
+    with pytest.raises(SourceFailed, match=r"cannot build it: go: go\.mod requires go >= 1\.26\.0 \(running"):
+        provide(build, work, ["kubelet"])
+
+
+def test_a_proxy_that_cannot_be_reached_is_quoted(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.environment["FAKE_GO_NO_PROXY"] = "1"
+    with pytest.raises(SourceFailed, match=r"`go list` failed: go: k8s\.io/api: dial tcp: no such host"):
+        provide(build, work, ["kubelet"])
+
+
+def test_a_failed_build_is_quoted_and_its_words_are_kept(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.environment["FAKE_GO_BROKEN"] = "1"
+    log = work.logs / "kubernetes-v1.36.3-build.log"
+    with pytest.raises(SourceFailed, match=rf"`go build` failed: types\.go:1:1: syntax error \(all of it: {log}\)"):
+        provide(build, work, ["kubelet"])
+    assert "# k8s.io/api/core/v1" in log.read_text()
+
+
+def test_a_version_that_is_not_pinned_is_told_with_those_that_are(build: GoBuild, work: Workplace) -> None:
+    with pytest.raises(SourceFailed, match=r"v1\.20\.0 is not among .* \(v1\.35\.4, v1\.36\.3, v1\.37\.1\)"):
+        provide(build, work, ["kubelet"], "v1.20.0")
+
+
+def test_an_interrupt_ends_the_build(
+    build: GoBuild, work: Workplace, fake_go: FakeGo, clock: StandingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_go.environment["FAKE_GO_SLEEP"] = "60"
+
+    def interrupt() -> float:
+        if fake_go.pid_file.exists() and fake_go.pid_file.read_text():
+            raise KeyboardInterrupt
+        return 0.0
+
+    monkeypatch.setattr(clock, "monotonic", interrupt)
+    monkeypatch.setattr("nagaya.binaries.child._TICK", 0.02)
+    with pytest.raises(KeyboardInterrupt):
+        provide(build, work, ["kubelet"])
+    pid = int(fake_go.pid_file.read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+    assert not Path(f"/proc/{pid}").exists()
+    assert not (work.staging / "kubelet").exists()

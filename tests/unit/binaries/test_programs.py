@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from nagaya.binaries.errors import UnknownRequest
+from nagaya.binaries.programs import EXTRAS, STANDARD, programs_named
+
+
+def test_the_standard_programs_are_those_of_a_control_plane_and_its_nodes() -> None:
+    assert set(STANDARD) == {
+        *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+        *("kubelet", "kubeadm", "kube-proxy", "kubectl"),
+    }
+    assert EXTRAS == {"e2e": ("e2e.test",)}
+
+
+def test_a_program_that_is_asked_for_twice_is_provided_once() -> None:
+    assert [program.name for program in programs_named(["kubelet", "etcd", "kubelet"])] == ["etcd", "kubelet"]
+
+
+def test_the_end_to_end_tests_come_last_because_they_take_longest() -> None:
+    assert programs_named(["e2e.test", *STANDARD])[-1].name == "e2e.test"
+
+
+def test_an_unknown_program_is_refused_with_the_names_that_exist() -> None:
+    with pytest.raises(UnknownRequest, match=r"no such program: kubelett\. There are: .*kubelet"):
+        programs_named(["etcd", "kubelett"])

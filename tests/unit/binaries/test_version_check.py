@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nagaya.binaries.errors import SourceFailed
+from nagaya.binaries.programs import programs_named
+from nagaya.binaries.version_check import expect_version, version_of
+from support.fake_site import program_telling, put_program, script
+
+[KUBELET] = programs_named(["kubelet"])
+[KUBECTL] = programs_named(["kubectl"])
+
+
+def test_a_program_tells_its_version(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubelet", program_telling("v1.36.3"))
+    assert version_of(KUBELET, path) == "v1.36.3"
+    expect_version(KUBELET, path, "v1.36.3")
+
+
+def test_each_program_is_asked_in_the_way_it_understands(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubectl", script('[ "$*" = "version --client" ] && echo Client Version: v1.36.3'))
+    assert version_of(KUBECTL, path) == "v1.36.3"
+
+
+def test_a_broken_kubeconfig_of_the_user_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/does/not/exist")
+    path = put_program(tmp_path / "kubectl", script('[ "$KUBECONFIG" = /dev/null ] && echo v1.36.3'))
+    assert version_of(KUBECTL, path) == "v1.36.3"
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubelet", program_telling("v1.35.4"))
+    with pytest.raises(SourceFailed, match=r"kubelet is v1\.35\.4, not v1\.36\.3"):
+        expect_version(KUBELET, path, "v1.36.3")
+
+
+def test_a_file_that_does_not_run_is_refused(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubelet", b"\x7fELF but not really")
+    with pytest.raises(SourceFailed, match="does not run: Exec format error"):
+        version_of(KUBELET, path)
+
+
+def test_a_program_that_fails_is_quoted(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubelet", script("echo starting >&2; echo missing library >&2; exit 3"))
+    with pytest.raises(SourceFailed, match="ended with code 3 when asked for its version: missing library"):
+        version_of(KUBELET, path)
+
+
+def test_a_program_that_tells_no_version_is_refused(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "kubelet", script("echo hello"))
+    with pytest.raises(SourceFailed, match="told no version but 'hello'"):
+        version_of(KUBELET, path)
+
+
+def test_a_program_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagaya.binaries.version_check._PATIENCE", 0.1)
+    path = put_program(tmp_path / "kubelet", script("exec sleep 60"))
+    with pytest.raises(SourceFailed, match="did not tell its version within"):
+        version_of(KUBELET, path)
+    assert subprocess.run(["pgrep", "-f", str(path)], capture_output=True).stdout == b""
