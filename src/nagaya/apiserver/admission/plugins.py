@@ -1,0 +1,13 @@
+"""Which plugins a server has, in their order."""
+
+from __future__ import annotations
+
+from nagaya.apiserver.admission.chain import Plugin
+from nagaya.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from nagaya.apiserver.registry.backend import Backend
+from nagaya.apiserver.webhooks.client import WebhookClient
+
+
+def default_plugins(backend: Backend, webhooks: WebhookClient) -> list[Plugin]:
+    """All plugins that are on by default."""
+    return [NamespaceLifecycle(backend.store)]

@@ -1,0 +1,235 @@
+"""Keeps `metadata.managedFields` for one kind in one version, and applies configurations to its objects.
+
+Every write goes through here before admission: creations, replacements and patches through `update`, server-side
+apply through `apply`. What an object says about its managers is never reason enough to refuse an update: records
+that cannot be kept are dropped. An apply, which depends on them, fails instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from nagaya.apiserver.apply import fieldset, last_applied, managed, validation
+from nagaya.apiserver.apply.atoms import Atom
+from nagaya.apiserver.apply.conflicts import Conflicts
+from nagaya.apiserver.apply.managed import APPLY, UPDATE, InvalidManagedFields, Managed, Manager, Owned
+from nagaya.apiserver.apply.reset_fields import Filter
+from nagaya.apiserver.apply.updater import Applied, Updater
+from nagaya.apiserver.apply.versions import Convert, Untrackable, Versions
+from nagaya.apiserver.apply.zero import zero_object
+from nagaya.apiserver.meta import status
+from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from nagaya.apiserver.meta.status import ApiError, JsonObject
+from nagaya.apiserver.schema.types import Struct
+
+_NEVER_OWNED: Final = fieldset.of(
+    ["apiVersion"],
+    ["kind"],
+    ["metadata"],
+    *(
+        ["metadata", name]
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+
+
+class FieldManager:
+    """Tracks who set which field of the objects of one kind.
+
+    `types` has the type of the kind in each of its versions, the one of `kind` among them. `convert` brings objects
+    into the other versions; without it there are none. `reset_fields` says by subresource (`""` is the main endpoint)
+    and by apiVersion which fields a write there leaves alone.
+    """
+
+    def __init__(
+        self,
+        kind: GroupVersionKind,
+        types: Mapping[str, Struct],
+        *,
+        convert: Convert | None = None,
+        reset_fields: Mapping[str, Mapping[str, Filter]] | None = None,
+    ) -> None:
+        self._kind = kind
+        self._version = kind.api_version
+        versions = Versions(types, convert)
+        atom = versions.atom(self._version)
+        assert atom is not None, f"{self._version} is among the types"
+        self._atom: Atom = atom
+        self._versions = versions
+        self._zero = zero_object(kind, types[self._version])
+        by_subresource = {"": {}, **(reset_fields or {})}
+        self._updaters = {name: Updater(versions, self._version, each) for name, each in by_subresource.items()}
+        self._plain = Updater(versions, self._version, {})
+
+    async def update(
+        self, live: JsonObject | None, new: JsonObject, *, manager: str, now: str, subresource: str = ""
+    ) -> JsonObject:
+        """The object to be written, with the managers it has after this write. `live` is None for a new object."""
+        metadata = new.get("metadata")
+        live_metadata = live.get("metadata") if live is not None else None
+        try:
+            owners = self._owners(live_metadata, metadata, subresource)
+            is_new = live_metadata.__class__ is not dict or not live_metadata.get("uid")
+            if owners or is_new:
+                before = self._zero if live is None else live
+                owners = await self._updated(before, _without_managers(new), owners, manager, now, subresource)
+        except (Untrackable, InvalidManagedFields, ApiError):
+            owners = {}
+        return _with_managers(new, managed.encode(owners))
+
+    async def apply(
+        self,
+        live: JsonObject | None,
+        patch: JsonObject,
+        *,
+        manager: str,
+        force: bool,
+        now: str,
+        subresource: str = "",
+    ) -> JsonObject | None:
+        """The object that applying a configuration makes of the live one; None when there is nothing to write.
+
+        `live` is None, or an object without content, when the apply creates it. Raises ApiError: 409 for conflicts, 400
+        for a configuration of another kind or with managedFields, 500 for one that does not fit the type.
+        """
+        before = {**self._zero, **(live or {})}
+        entries = managed.entries_of(before.get("metadata"))
+        try:
+            owners = self._decoded(entries)
+            self._check_kind(patch)
+            try:
+                obj, owners = await self._applied(before, patch, owners, manager, force, now, subresource)
+            except Conflicts as conflicts:
+                if manager != last_applied.MANAGER:
+                    raise
+                rest = last_applied.unexpected(conflicts, self._atom, before, self._version)
+                if rest is not None:
+                    raise rest from conflicts
+                obj, owners = await self._applied(before, patch, owners, manager, True, now, subresource)
+        except Conflicts as conflicts:
+            raise conflicts.error() from conflicts
+        except Untrackable as error:
+            raise ApiError(500, "", str(error)) from error
+        result = before if obj is None else obj
+        if manager == last_applied.MANAGER:
+            result = last_applied.refreshed(result, patch)
+        written = managed.encode(owners)
+        if live is not None and result is before and written == (entries or []):
+            return None
+        return _with_managers(result, written)
+
+    def _owners(self, live_metadata: object, metadata: object, subresource: str) -> Managed:
+        """The records to start from: the ones in the request if it brings any, else the live object's."""
+        live_entries = managed.entries_of(live_metadata)
+        if not subresource:
+            entries = managed.entries_of(metadata)
+            if managed.is_reset(entries):
+                return {}
+            if entries is not None and entries != live_entries:
+                try:
+                    return managed.decode(entries)
+                except InvalidManagedFields:
+                    pass  # someone who does not understand the records must not lose them
+        return managed.decode(live_entries or [])
+
+    def _decoded(self, entries: list[JsonObject] | None) -> Managed:
+        try:
+            return managed.decode(entries or [])
+        except InvalidManagedFields as error:
+            raise Untrackable(f"failed to decode managed fields: {error}") from error
+
+    def _check_kind(self, patch: JsonObject) -> None:
+        try:
+            version = GroupVersion.parse(patch.get("apiVersion") or "")
+            kind = GroupVersionKind(version.group, version.version, patch.get("kind") or "")
+        except (ValueError, AttributeError, TypeError):
+            kind = GroupVersionKind("", "", "")
+        if kind != self._kind:
+            raise status.bad_request(f"invalid object type: {kind}")
+
+    def _updater(self, subresource: str) -> Updater:
+        return self._updaters.get(subresource, self._plain)
+
+    async def _updated(
+        self, live: JsonObject, new: JsonObject, owners: Managed, manager: str, now: str, subresource: str
+    ) -> Managed:
+        """The records after a write that is not an apply."""
+        if not validation.fits(self._atom, new):
+            self._refuse(f"failed to convert new object ({self._described(new)}) to smd typed", new, True)
+        owners, written = await self._updater(subresource).update(live, new, owners)
+        written = fieldset.difference(written, _NEVER_OWNED)
+        if written:
+            actor = Manager(manager or "unknown", UPDATE, self._version, subresource)
+            previous = owners.get(actor)
+            fields = written if previous is None else fieldset.union(written, previous.fields)
+            owners[actor] = Owned(fields, self._version, now)
+        return managed.cap(owners)
+
+    async def _applied(
+        self,
+        live: JsonObject,
+        patch: JsonObject,
+        owners: Managed,
+        manager: str,
+        force: bool,
+        now: str,
+        subresource: str,
+    ) -> Applied:
+        """The object and the records after an apply."""
+        if not owners:
+            try:
+                owners = await self._updated(self._zero, live, owners, "before-first-apply", now, subresource)
+            except (Untrackable, ApiError) as error:
+                raise Untrackable(f"failed to create manager for existing fields: {error}") from error
+        if managed.entries_of(patch.get("metadata")) is not None:
+            raise status.bad_request("metadata.managedFields must be nil")
+        self._refuse(f"failed to create typed patch object ({self._described(patch)})", patch, False)
+        before = _without_managers(live)
+        self._refuse(f"failed to create typed live object ({self._described(before)})", before, True)
+        actor = Manager(manager or "unknown", APPLY, "", subresource)
+        last = owners.get(actor)
+        obj, owners = await self._updater(subresource).apply(live, patch, owners, actor, force=force)
+        owned = owners.pop(actor, None)
+        if owned is not None and (fields := fieldset.difference(owned.fields, _NEVER_OWNED)):
+            if obj is None and last is not None and last.fields == fields and last.api_version == owned.api_version:
+                owners[actor] = last
+            else:
+                owners[actor] = Owned(fields, owned.api_version, owned.time if obj is None else now)
+        return Applied(obj, owners)
+
+    def _refuse(self, failure: str, obj: JsonObject, duplicates: bool) -> None:
+        """Say what does not fit, if anything."""
+        if validation.fits(self._atom, obj, duplicates=duplicates):
+            return
+        found = validation.problems(self._atom, obj, duplicates=duplicates)
+        raise Untrackable(f"{failure}: {validation.message(found)}")
+
+    def _described(self, obj: JsonObject) -> str:
+        metadata = obj.get("metadata")
+        place = metadata if isinstance(metadata, dict) else {}
+        return f"{place.get('namespace') or ''}/{place.get('name') or ''}; {self._kind}"
+
+
+def _without_managers(obj: JsonObject) -> JsonObject:
+    metadata = obj.get("metadata")
+    if metadata.__class__ is not dict or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
+
+
+def _with_managers(obj: JsonObject, entries: list[JsonObject]) -> JsonObject:
+    if not entries:
+        return _without_managers(obj)
+    metadata = obj.get("metadata")
+    return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "managedFields": entries}}

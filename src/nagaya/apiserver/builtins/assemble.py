@@ -1,0 +1,92 @@
+"""Built-in resources as the server serves them, made from the facts and what each kind does differently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from nagaya.apiserver.apply import fieldset
+from nagaya.apiserver.apply.manager import FieldManager
+from nagaya.apiserver.apply.reset_fields import Filter, without
+from nagaya.apiserver.builtins import decode, facts
+from nagaya.apiserver.builtins.kinds.kind import Kind, StatusStrategy
+from nagaya.apiserver.builtins.kinds.registry import kind_of
+from nagaya.apiserver.builtins.resources import BuiltinResource, all_resources
+from nagaya.apiserver.meta.gvk import GroupResource, GroupVersionKind
+from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.registry.resource import BuiltinCodec, Decoder, Handler, Resource, Subresource, TableMaker
+from nagaya.apiserver.registry.strategy import Strategy
+from nagaya.apiserver.schema.types import Struct
+from nagaya.apiserver.table.builtin import table_for_builtin
+
+Handlers = Mapping[tuple[str, str], Mapping[str, Handler]]
+"""What serves a resource (`"tokenreviews", ""`) or subresource (`"serviceaccounts", "token"`) by verb."""
+
+
+def assemble(
+    handlers: Mapping[GroupResource, Mapping[str, Mapping[str, Handler]]], now: Callable[[], datetime]
+) -> list[Resource]:
+    """All built-in resources. `handlers` serve those that are not stored objects, by resource, subresource and verb."""
+    return [_resource(facts_of, handlers.get(facts_of.gvr.group_resource, {}), now) for facts_of in all_resources()]
+
+
+def _resource(
+    found: BuiltinResource, handlers: Mapping[str, Mapping[str, Handler]], now: Callable[[], datetime]
+) -> Resource:
+    kind = kind_of(found.gvr.group_resource)
+    struct = facts.struct_of(found.gvk)
+    name = found.gvr.group_resource
+    resource = Resource(
+        gvr=found.gvr,
+        kind=found.kind,
+        list_kind=f"{found.kind}List",
+        singular=found.singular,
+        namespaced=found.namespaced,
+        verbs=frozenset(found.verbs),
+        table=f"{name.group}/{name.resource}" if name.group else name.resource,
+        strategy=kind.main,
+        struct=struct,
+        codec=BuiltinCodec(found.kind, found.gvk.api_version),
+        decoder=_decoder(struct, kind.main),
+        tables=_tables(found, now) if "list" in found.verbs else None,
+        managers=_managers(found.gvk, struct, kind),
+        short_names=found.short_names,
+        categories=found.categories,
+        handlers=handlers.get("", {}),
+    )
+    for sub in found.subresources.values():
+        strategy = kind.subresources.get(sub.name) or StatusStrategy(kind.main)
+        resource.subresources[sub.name] = Subresource(
+            sub.name, sub.kind, frozenset(sub.verbs), strategy, None, handlers.get(sub.name, {})
+        )
+    return resource
+
+
+def _decoder(struct: Struct, strategy: Strategy) -> Decoder:
+    def read(body: JsonObject, *, report: bool) -> tuple[JsonObject, list[str]]:
+        obj, unknown = decode.normalise(struct, body, strict=report)
+        strategy.default(obj)
+        return obj, unknown
+
+    return read
+
+
+def _managers(kind: GroupVersionKind, struct: Struct, behaviour: Kind) -> FieldManager:
+    strategies = {"": behaviour.main, **behaviour.subresources}
+    if "status" in struct.fields and "status" not in strategies:
+        strategies["status"] = StatusStrategy(behaviour.main)
+    resets = {
+        name: {kind.api_version: _filter(each.reset_fields)} for name, each in strategies.items() if each.reset_fields
+    }
+    return FieldManager(kind, {kind.api_version: struct}, reset_fields=resets)
+
+
+def _filter(paths: Iterable[str]) -> Filter:
+    return without(fieldset.of(*(path.split(".") for path in paths)))
+
+
+def _tables(found: BuiltinResource, now: Callable[[], datetime]) -> TableMaker:
+    def make(objects: Sequence[JsonObject], list_meta: JsonObject, include: str) -> JsonObject:
+        return table_for_builtin(found.group, found.kind, objects, list_meta, include, now())
+
+    return make

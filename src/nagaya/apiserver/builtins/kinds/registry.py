@@ -1,0 +1,31 @@
+"""Where to find what a built-in kind does differently.
+
+Areas are imported when one of their kinds is first touched: a server that never sees a pod never loads what is known
+about pods. Every area has a module-level mapping `KINDS` of its resources.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+from nagaya.apiserver.builtins.kinds.kind import Kind
+from nagaya.apiserver.meta.gvk import GroupResource
+from nagaya.apiserver.registry.strategy import Strategy
+
+# By group, or by group and resource where one group has several areas.
+_AREAS: Final[Mapping[str, str]] = {
+    "rbac.authorization.k8s.io": "rbac",
+}
+_PLAIN: Final = Kind(Strategy())
+
+
+def kind_of(resource: GroupResource) -> Kind:
+    """How a kind behaves."""
+    area = _AREAS.get(str(resource)) or _AREAS.get(resource.group)
+    if area is None:
+        return _PLAIN
+    module = importlib.import_module(f"nagaya.apiserver.builtins.kinds.{area}")
+    kinds: Mapping[GroupResource, Kind] = module.KINDS
+    return kinds.get(resource, _PLAIN)

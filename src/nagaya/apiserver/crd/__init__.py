@@ -1,0 +1,1 @@
+"""Custom resources: what their definitions may say, and what those definitions make of objects."""

@@ -1,0 +1,162 @@
+"""How a definition may say that its versions are converted: by renaming only, or by calling a webhook."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from cryptography import x509
+
+from nagaya.apiserver.crd import urls
+from nagaya.apiserver.meta import names
+from nagaya.apiserver.meta.field_errors import (
+    FieldError,
+    Path,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from nagaya.apiserver.meta.status import JsonObject
+
+STRATEGIES: Final = ("None", "Webhook")
+REVIEW_VERSIONS: Final = ("v1", "v1beta1")
+
+
+def check(
+    conversion: JsonObject, path: Path, *, known_review_version: bool = True, readable_ca: bool = False
+) -> Iterator[FieldError]:
+    """What is wrong with `spec.conversion`.
+
+    An update need not name a review version that this server speaks if the old one did not, and a CA bundle is only
+    checked (`readable_ca`) once conversion has worked.
+    """
+    strategy = conversion.get("strategy") or ""
+    if not strategy:
+        yield required(path.child("strategy"))
+    elif strategy not in STRATEGIES:
+        yield not_supported(path.child("strategy"), strategy, STRATEGIES)
+    webhook = conversion.get("webhook") or {}
+    client = webhook.get("clientConfig")
+    versions = webhook.get("conversionReviewVersions") or []
+    # Messages use the names of an older form of the API.
+    client_path, versions_path = path.child("webhookClientConfig"), path.child("conversionReviewVersions")
+    if strategy != "Webhook":
+        detail = "should not be set when strategy is not set to Webhook"
+        if client is not None:
+            yield forbidden(client_path, detail)
+        if versions:
+            yield forbidden(versions_path, detail)
+        return
+    if client is None:
+        yield required(client_path, "required when strategy is set to Webhook")
+    else:
+        yield from _check_client(client, client_path, readable_ca=readable_ca)
+    yield from _check_review_versions(versions, versions_path, known_review_version)
+
+
+def has_known_review_version(conversion: JsonObject | None) -> bool:
+    """Whether a conversion names a review version that this server speaks, or none at all."""
+    versions = ((conversion or {}).get("webhook") or {}).get("conversionReviewVersions") or []
+    return not versions or any(each in REVIEW_VERSIONS for each in versions)
+
+
+def _check_client(client: JsonObject, path: Path, *, readable_ca: bool) -> Iterator[FieldError]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield required(path, "exactly one of url or service is required")
+    elif url is not None:
+        yield from _check_url(url, path.child("url"))
+    elif service is not None:
+        yield from _check_service(service, path.child("service"))
+    bundle = client.get("caBundle")
+    if bundle and readable_ca and (problem := ca_problem(bundle)):
+        yield invalid(path.child("caBundle"), bundle, problem)
+
+
+def _check_url(text: str, path: Path) -> Iterator[FieldError]:
+    form = "; desired format: https://host[/path]"
+    try:
+        url = urls.parse(text)
+    except ValueError as error:
+        yield required(path, f"url must be a valid URL: {error}{form}")
+        return
+    if url.scheme != "https":
+        yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{form}")
+    if not url.host:
+        yield invalid(path, url.host, f"host must be specified{form}")
+    if url.user is not None:
+        yield invalid(path, url.user, "user information is not permitted in the URL")
+    if url.fragment:
+        yield invalid(path, url.fragment, "fragments are not permitted in the URL")
+    if url.query:
+        yield invalid(path, url.query, "query parameters are not permitted in the URL")
+
+
+def _check_service(service: JsonObject, path: Path) -> Iterator[FieldError]:
+    # The real server has name and namespace the wrong way round here.
+    if not service.get("namespace"):
+        yield required(path.child("name"))
+    if not service.get("name"):
+        yield required(path.child("namespace"))
+    port = service.get("port")
+    port = 443 if port is None else port
+    if problems := names.port_number(port):
+        yield invalid(path.child("port"), port, f"port is not valid: {', '.join(problems)}")
+    yield from _check_service_path(service.get("path") or "", path.child("path"))
+
+
+def _check_service_path(text: str, path: Path) -> Iterator[FieldError]:
+    if text in ("", "/"):
+        return
+    if text == "//":
+        yield invalid(path, text, "segment[0] may not be empty")
+        return
+    if not text.startswith("/"):
+        yield invalid(path, text, "must start with a '/'")
+    for position, segment in enumerate(text[1:].removesuffix("/").split("/")):
+        if not segment:
+            yield invalid(path, text, f"segment[{position}] may not be empty")
+            continue
+        for problem in names.dns_subdomain(segment):
+            yield invalid(path, text, f"segment[{position}]: {problem}")
+
+
+def _check_review_versions(versions: Sequence[str], path: Path, known: bool) -> Iterator[FieldError]:
+    if not versions:
+        yield required(path)
+        return
+    seen: set[str] = set()
+    for position, version in enumerate(versions):
+        if version in seen:
+            yield invalid(path.index(position), version, "duplicate version")
+            continue
+        seen.add(version)
+        for problem in names.dns1035_label(version):
+            yield invalid(path.index(position), version, problem)
+    if known and not seen.intersection(REVIEW_VERSIONS):
+        yield invalid(path, list(versions), f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
+
+
+_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+
+
+def ca_problem(bundle: Any) -> str:
+    """Why a CA bundle (base64 of PEM) holds no certificate, empty if it holds one."""
+    try:
+        pem = base64.b64decode(bundle, validate=True)
+    except (binascii.Error, ValueError, TypeError):
+        pem = b""
+    blocks = [found[0] for found in _BLOCK.finditer(pem) if found[1] == b"CERTIFICATE"]
+    problem = "unable to parse bytes as PEM block"
+    for block in blocks:
+        try:
+            x509.load_pem_x509_certificate(block)
+        except ValueError:
+            problem = "failed to parse certificate: x509: malformed certificate"
+        else:
+            return ""
+    return f"unable to load root certificates: {problem}"

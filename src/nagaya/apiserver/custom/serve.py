@@ -1,0 +1,120 @@
+"""From a CustomResourceDefinition to what is served: one `Resource` per served version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from nagaya.apiserver.apply import fieldset
+from nagaya.apiserver.apply.manager import FieldManager
+from nagaya.apiserver.apply.reset_fields import without
+from nagaya.apiserver.crd.resource import CustomResource
+from nagaya.apiserver.crd.rules import RuleCompiler
+from nagaya.apiserver.custom.codec import CustomCodec
+from nagaya.apiserver.custom.conversion import ByWebhook, Converter, Renaming, WebhookCaller
+from nagaya.apiserver.custom.scale import scale_subresource
+from nagaya.apiserver.custom.strategy import CustomStatusStrategy, CustomStrategy
+from nagaya.apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
+from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.registry.resource import Resource, Subresource, TableMaker
+from nagaya.apiserver.schema.openapi_types import types_from_openapi
+from nagaya.apiserver.table.custom import CustomTable
+from nagaya.world import World
+
+_VERBS = frozenset({"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"})
+_PART = frozenset({"get", "patch", "update"})
+
+
+def resources(
+    definition: JsonObject, compile_rules: RuleCompiler, caller: WebhookCaller, world: World
+) -> list[Resource]:
+    """What a definition serves. It is valid and its names are accepted."""
+    return _Definition(definition, compile_rules, caller, world).resources()
+
+
+class _Definition:
+    def __init__(
+        self, definition: JsonObject, compile_rules: RuleCompiler, caller: WebhookCaller, world: World
+    ) -> None:
+        spec = definition["spec"]
+        self._spec = spec
+        self._names = definition["status"]["acceptedNames"]
+        self._group: str = spec["group"]
+        self._world = world
+        # Records written after the definition's last change need no second look.
+        self._since = int(definition["metadata"]["resourceVersion"])
+        self._compiled = {
+            f"{self._group}/{each['name']}": CustomResource(self._names["kind"], each, compile_rules)
+            for each in spec["versions"]
+        }
+        self._types = {version: types_from_openapi(each.raw_schema) for version, each in self._compiled.items()}
+        storage = next(each["name"] for each in spec["versions"] if each.get("storage"))
+        self._storage_version = f"{self._group}/{storage}"
+        self._converter = _converter(definition, caller, world)
+
+    def resources(self) -> list[Resource]:
+        return [self._resource(each) for each in self._spec["versions"] if each.get("served")]
+
+    def _resource(self, version: JsonObject) -> Resource:
+        names, name = self._names, version["name"]
+        api_version = f"{self._group}/{name}"
+        compiled = self._compiled[api_version]
+        kind = GroupVersionKind(self._group, name, names["kind"])
+        resource = Resource(
+            gvr=GroupVersionResource(self._group, name, names["plural"]),
+            kind=names["kind"],
+            list_kind=names.get("listKind") or f"{names['kind']}List",
+            singular=names.get("singular") or "",
+            namespaced=self._spec["scope"] == "Namespaced",
+            verbs=_VERBS,
+            table=f"{self._group}/{names['plural']}",
+            strategy=CustomStrategy(compiled),
+            struct=self._types[api_version],
+            codec=CustomCodec(api_version, self._storage_version, self._compiled, self._converter, self._since),
+            decoder=compiled.decode,
+            tables=_tables(version, self._world.clock.now),
+            managers=self._managers(kind, compiled),
+            builtin=False,
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            storage_version=self._storage_version.rpartition("/")[2],
+            deprecation=_deprecation(version, kind),
+        )
+        if compiled.has_status:
+            resource.subresources["status"] = Subresource("status", kind, _PART, CustomStatusStrategy(compiled))
+        if compiled.scale is not None:
+            resource.subresources["scale"] = scale_subresource(resource.strategy, compiled.scale, self._compiled)
+        return resource
+
+    def _managers(self, kind: GroupVersionKind, compiled: CustomResource) -> FieldManager:
+        async def convert(obj: JsonObject, api_version: str) -> JsonObject | None:
+            return (await self._converter.convert([{**obj}], api_version))[0]
+
+        resets = {}
+        if compiled.has_status:
+            main, part = without(fieldset.of(["status"])), without(fieldset.of(["metadata"], ["spec"]))
+            resets = {"": dict.fromkeys(self._types, main), "status": dict.fromkeys(self._types, part)}
+        return FieldManager(kind, self._types, convert=convert, reset_fields=resets)
+
+
+def _converter(definition: JsonObject, caller: WebhookCaller, world: World) -> Converter:
+    conversion = definition["spec"].get("conversion") or {}
+    if conversion.get("strategy") == "Webhook":
+        return ByWebhook(definition["metadata"]["name"], conversion.get("webhook") or {}, caller, world)
+    return Renaming()
+
+
+def _tables(version: JsonObject, now: Callable[[], datetime]) -> TableMaker:
+    columns = CustomTable(version.get("additionalPrinterColumns") or [])
+
+    def make(objects: Sequence[JsonObject], list_meta: JsonObject, include: str) -> JsonObject:
+        return columns.table(objects, list_meta, include, now())
+
+    return make
+
+
+def _deprecation(version: JsonObject, kind: GroupVersionKind) -> str:
+    if not version.get("deprecated"):
+        return ""
+    given: str = version.get("deprecationWarning") or f"{kind.api_version} {kind.kind} is deprecated"
+    return given

@@ -1,0 +1,138 @@
+"""From a request's body to an object of the right kind.
+
+JSON, YAML and (for built-in kinds) protobuf are read. What the kind does not have is dropped and, as `fieldValidation`
+asks, passed over, answered with a warning, or refused. A body may leave out kind and apiVersion: the URL says them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nagaya.apiserver import protobuf
+from nagaya.apiserver.meta import field_errors, gostring, jsontext, status, yamltext
+from nagaya.apiserver.meta.decode_error import DecodeError
+from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from nagaya.apiserver.meta.status import ApiError, JsonObject
+from nagaya.apiserver.registry.call import Call
+from nagaya.apiserver.registry.resource import Decoder
+from nagaya.apiserver.web import negotiation
+
+_SHOWN = 30
+_SCHEME = "pkg/runtime/scheme.go:111"  # where the real server says it looked
+
+
+def read_object(call: Call, kind: GroupVersionKind, decoder: Decoder, validation: str) -> JsonObject:
+    """The object in the body of a create or update, decoded and defaulted."""
+    resource = call.resource
+    types = negotiation.BUILTIN_TYPES if resource.builtin else negotiation.CUSTOM_TYPES
+    media_type = negotiation.input_type(call.request.headers.get("content-type", ""), types)
+    body = call.request.body
+    duplicates: list[str] = []
+    try:
+        if media_type == negotiation.PROTOBUF:
+            value: Any = _from_protobuf(body, kind)
+        elif media_type == negotiation.YAML:
+            value, duplicates = yamltext.parse(body)
+        else:
+            value, duplicates = jsontext.parse(body)
+    except DecodeError as error:
+        raise unrecognized(kind, body, str(error)) from None
+    if not isinstance(value, dict):
+        found = "array" if isinstance(value, list) else type(value).__name__
+        problem = (
+            "couldn't get version/kind; json parse error: json: cannot unmarshal "
+            f"{_JSON_NAMES.get(found, found)} into Go value of type struct {{ APIVersion string "
+            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        )
+        raise unrecognized(kind, body, problem)
+    given = _check_kind(value, kind, body, builtin=resource.builtin)
+    try:
+        obj, unknown = decoder(value, report=validation != "Ignore")
+    except DecodeError as error:
+        raise mishandled(given, kind, str(error)) from None
+    if validation != "Ignore":
+        strict(call, validation, [*duplicates, *unknown], lambda problem: mishandled(given, kind, problem))
+    return obj
+
+
+_JSON_NAMES = {"str": "string", "int": "number", "float": "number", "bool": "bool"}
+
+
+def strict(call: Call, validation: str, problems: Sequence[str], refuse: Any) -> None:
+    """Warn of what strict decoding found, or refuse it."""
+    if not problems:
+        return
+    if validation == "Strict":
+        raise refuse(f"strict decoding error: {', '.join(problems)}")
+    for problem in problems:
+        call.warn(problem)
+
+
+def _from_protobuf(body: bytes, kind: GroupVersionKind) -> Any:
+    api_version, found, obj = protobuf.decode(body, default=kind)
+    return {"kind": found or kind.kind, "apiVersion": api_version or kind.api_version, **obj}
+
+
+def _check_kind(value: JsonObject, kind: GroupVersionKind, body: bytes, *, builtin: bool) -> GroupVersionKind:
+    """Hold a body to the kind that the URL names, and fill in what it leaves out."""
+    api_version, named = value.get("apiVersion") or "", value.get("kind")
+    for member, given in (("apiVersion", api_version), ("kind", named)):
+        if given and not isinstance(given, str):
+            found = _JSON_NAMES.get(type(given).__name__, "object" if isinstance(given, dict) else "array")
+            problem = (
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field "
+                f".{member} of type string"
+            )
+            raise unrecognized(kind, body, problem)
+    if not builtin and not named:
+        problem = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
+        raise unrecognized(kind, body, problem)
+    try:
+        version = GroupVersion.parse(api_version) if api_version or not builtin else kind.group_version
+    except ValueError as error:
+        raise unrecognized(kind, body, f"couldn't get version/kind; json parse error: {error}") from None
+    given = GroupVersionKind(version.group, version.version, named or kind.kind)
+    if given != kind:
+        if builtin:
+            raise _other_kind(given, kind)
+        if version != kind.group_version:
+            raise status.bad_request(
+                f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+            )
+        name = (value.get("metadata") or {}).get("name") or ""
+        wrong = field_errors.invalid("kind", given.kind, f"must be {kind.kind}")
+        raise status.invalid(given.group_kind, name, [wrong])
+    value["apiVersion"], value["kind"] = kind.api_version, kind.kind
+    return given
+
+
+def _other_kind(given: GroupVersionKind, kind: GroupVersionKind) -> ApiError:
+    from nagaya.apiserver.builtins.facts import is_known_kind
+
+    if not is_known_kind(given):
+        problem = f'no kind "{given.kind}" is registered for version "{given.api_version}" in scheme "{_SCHEME}"'
+        return mishandled(given, kind, problem)
+    internal = "core" if not kind.group else kind.group.partition(".")[0]
+    problem = f"converting (v1.{given.kind}) to ({internal}.{kind.kind}): unknown conversion"
+    return mishandled(given, kind, problem.replace("(v1.", f"({given.version}.", 1))
+
+
+def mishandled(given: GroupVersionKind, kind: GroupVersionKind, problem: str) -> ApiError:
+    """The refusal of a body whose kind is known but which is not right."""
+    version = gostring.quote(given.version)
+    return status.bad_request(f"{given.kind} in version {version} cannot be handled as a {kind.kind}: {problem}")
+
+
+def unrecognized(kind: GroupVersionKind, body: bytes, problem: str) -> ApiError:
+    """The refusal of a body that cannot be read at all."""
+    if not body:
+        shown = "<empty>"
+    elif body.startswith(b"{"):
+        shown = body[:_SHOWN].decode(errors="replace")
+    else:
+        shown = body[:_SHOWN].hex()
+    if len(body) > _SHOWN:
+        shown += " ..."
+    message = f"the object provided is unrecognized (must be of type {kind.kind}): {problem} ({shown})"
+    return status.bad_request(message)

@@ -1,0 +1,203 @@
+"""The embedded API server as a whole: made of its parts, started, stopped.
+
+One `ApiServer` is one value without global state. On disk it is a folder with the database and the keys; in memory it
+is nothing but objects, and thousands fit into one process. `handle` serves a request without any network; `listen`
+opens the port.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import nagaya
+from nagaya.apiserver import identity as identities
+from nagaya.apiserver import reviews
+from nagaya.apiserver.admission.chain import Admission
+from nagaya.apiserver.admission.plugins import default_plugins
+from nagaya.apiserver.authn.anonymous import Anonymous
+from nagaya.apiserver.authn.bearer import BearerTokens
+from nagaya.apiserver.authn.bootstrap_tokens import BootstrapTokens
+from nagaya.apiserver.authn.chain import Authentication
+from nagaya.apiserver.authn.client_certificates import ClientCertificates
+from nagaya.apiserver.authn.facts import TokenAuthenticator
+from nagaya.apiserver.authn.impersonation import Impersonation
+from nagaya.apiserver.authn.jwt import Signer, VerificationKeys
+from nagaya.apiserver.authn.service_accounts import ServiceAccountTokens
+from nagaya.apiserver.authn.static_tokens import StaticTokens
+from nagaya.apiserver.authn.token_requests import TokenRequests
+from nagaya.apiserver.authn.user import User
+from nagaya.apiserver.authorization import Rbac
+from nagaya.apiserver.authz.escalation import EscalationCheck
+from nagaya.apiserver.bootstrap import bootstrap
+from nagaya.apiserver.builtins.assemble import assemble
+from nagaya.apiserver.cel.crd_rules import compile_rules
+from nagaya.apiserver.controllers.event_expiry import EventExpiry
+from nagaya.apiserver.controllers.garbage import GarbageCollector
+from nagaya.apiserver.controllers.namespace_defaults import NamespaceDefaults
+from nagaya.apiserver.controllers.namespaces import NamespaceFinisher
+from nagaya.apiserver.controllers.runner import Runner
+from nagaya.apiserver.custom.definitions import Definitions
+from nagaya.apiserver.identity import Identity
+from nagaya.apiserver.lookups import StoreLookups
+from nagaya.apiserver.registry.backend import Backend
+from nagaya.apiserver.registry.catalog import Catalog
+from nagaya.apiserver.storage import Store, open_store
+from nagaya.apiserver.web import documents, health, version
+from nagaya.apiserver.web.handler import Handler
+from nagaya.apiserver.web.listener import Listener
+from nagaya.apiserver.web.observer import Observer, Observers
+from nagaya.apiserver.web.request import Request, Response
+from nagaya.apiserver.webhooks.client import WebhookClient
+from nagaya.world import World
+
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+
+
+@dataclass(slots=True)
+class Config:
+    """How a server is set up. Without a data folder everything is in memory and gone with the process."""
+
+    data_dir: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 0
+    hosts: Sequence[str] = ()  # further names and addresses for the serving certificate
+    tokens: Mapping[str, User] = field(default_factory=dict)  # static bearer tokens
+    anonymous: bool = True
+    observers: Sequence[Observer] = ()
+
+
+class ApiServer:
+    """A running server. Made by `start`."""
+
+    def __init__(self, config: Config, world: World, store: Store, identity: Identity) -> None:
+        self._config = config
+        self.world = world
+        self.store = store
+        self.identity = identity
+        self._ready = False
+        self._listener: Listener | None = None
+        rbac = Rbac(store)
+        lookups = StoreLookups(store)
+        public = VerificationKeys([identity.token_key.public_key()])
+        audiences = (ISSUER,)
+        accounts = ServiceAccountTokens(public, [ISSUER], audiences, lookups, world.clock)
+        tokens: list[TokenAuthenticator] = [
+            StaticTokens(config.tokens),
+            accounts,
+            BootstrapTokens(lookups, world.clock),
+        ]
+        authentication = Authentication(
+            [ClientCertificates(world.clock), BearerTokens(tokens)],
+            audiences,
+            Anonymous() if config.anonymous else None,
+        )
+        self.backend = Backend(world, store, Catalog(), Admission(), rbac, EscalationCheck(rbac.index, rbac))
+        self._webhooks = WebhookClient(self.backend)
+        self.backend.admission = Admission(default_plugins(self.backend, self._webhooks))
+        signer = Signer(identity.token_key)
+        requests = TokenRequests(signer, ISSUER, audiences, lookups, world)
+        builtins = assemble(reviews.handlers(authentication, rbac, requests), world.clock.now)
+        self.backend.catalog.add(builtins)
+        endpoints = {
+            **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready}),
+            "/version": version.endpoint(version.document(nagaya.__version__)),
+            **documents.endpoints(self.backend, ISSUER, public, f"{config.host}:{config.port}"),
+        }
+        self._handler = Handler(
+            self.backend,
+            authentication,
+            Impersonation(rbac),
+            endpoints,
+            frozenset(each.gvr.group for each in builtins),
+            Observers(config.observers),
+        )
+        self._definitions = Definitions(self.backend, compile_rules, self._webhooks)
+        self._runner = Runner(
+            store,
+            world,
+            [
+                self._definitions,
+                GarbageCollector(self.backend),
+                NamespaceFinisher(self.backend),
+                NamespaceDefaults(self.backend, identity.authority.certificate_pem.decode()),
+                EventExpiry(self.backend),
+            ],
+        )
+
+    @classmethod
+    async def start(cls, config: Config | None = None, world: World | None = None) -> ApiServer:
+        """A server that serves `handle`. Raises DataRefused or ValueError, with a remedy, if data cannot be used."""
+        config, world = config or Config(), world or World()
+        hosts = [config.host, *config.hosts]
+        if config.data_dir is None:
+            server = cls(config, world, Store(world.clock), identities.make(world.clock, hosts))
+        else:
+            store = await open_store(config.data_dir, world.clock)
+            try:
+                identity = identities.load_or_make(config.data_dir / "pki", world.clock, hosts)
+                server = cls(config, world, store, identity)
+            except BaseException:
+                await store.close()
+                raise
+        await server._begin()
+        return server
+
+    async def _begin(self) -> None:
+        self._runner.start()
+        await bootstrap(self.backend, self._config.host, self._config.port)
+        self._ready = True
+
+    def _unready(self) -> str:
+        return "" if self._ready else "still starting"
+
+    async def handle(self, request: Request) -> Response:
+        """Serve a request that did not come over the network."""
+        return await self._handler(request)
+
+    async def listen(self, sock: socket.socket | None = None) -> str:
+        """Open the port and return the URL. Raises OSError if it cannot be had."""
+        sock = sock or bind(self._config.host, self._config.port)
+        self._listener = Listener(self._handler, sock, self.identity.tls())
+        await self._listener.start()
+        return self.url
+
+    @property
+    def url(self) -> str:
+        """Where clients find the server."""
+        assert self._listener is not None, "the server listens"
+        host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
+        return f"https://{host}:{self._listener.port}"
+
+    def kubeconfig(self) -> dict[str, Any]:
+        """The administrator's kubeconfig."""
+        return self.identity.kubeconfig(self.url)
+
+    async def settled(self) -> None:
+        """Wait until the server's own controllers have nothing to do. For tests."""
+        await self._runner.settled()
+
+    async def stop(self) -> None:
+        """Finish answers under way, make everything durable, close."""
+        self._ready = False
+        if self._listener is not None:
+            await self._listener.stop()
+        await self._runner.stop()
+        await self._webhooks.close()
+        await self.store.close()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket to listen on. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,83 @@
+"""A copy of everything, in one file, while the server runs.
+
+The copy is made by a connection that only reads. In a write-ahead log readers and the writer do not wait for each
+other, so this works in the server's own process and from another one alike, and the result is the state at one
+revision. It gets its name only when it is complete, checked and on the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import apsw
+
+from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
+from nagaya.apiserver.storage.sqlite.failures import open_failure
+from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
+from nagaya.apiserver.storage.sqlite.opening import check_database, synchronise
+
+_OWNER_ONLY = 0o600
+_BUSY_MILLISECONDS = 5000
+
+
+def backup_directory(directory: Path, destination: Path, *, overwrite: bool = False) -> None:
+    """Back up a data directory, whether or not a server works on it."""
+    source = Files(directory).database
+    if not source.exists():
+        raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
+    copy_database(source, destination, overwrite=overwrite)
+
+
+def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -> None:
+    """Write a consistent copy of a database. Raises `DataExists`, another `DataRefused`, or `StorageFailure`."""
+    if destination.exists() and not overwrite:
+        raise DataExists(destination, "there is a file of that name", "Choose another name, or allow it to be replaced")
+    partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
+        _vacuum_into(source, partial)
+        _verify(partial)
+        synchronise(partial)
+        partial.rename(destination)
+        synchronise(destination.parent)
+    except apsw.Error as error:
+        raise StorageFailure(f"{destination}: the backup failed ({error}). {_remedy(error)}") from error
+    except OSError as error:
+        remedy = "Check the directory and its permissions"
+        raise StorageFailure(f"{destination}: the backup failed ({error.strerror}). {remedy}") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):  # it has its final name
+            partial.unlink()
+
+
+def _vacuum_into(source: Path, partial: Path) -> None:
+    try:
+        connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error as error:
+        raise open_failure(source, error) from error
+    try:
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        application = connection.execute("PRAGMA application_id").get
+        if application != APPLICATION_ID:
+            raise ForeignData(source, "this is not a database of Nagaya", "Name the data directory of a server")
+        connection.execute("VACUUM INTO ?", (str(partial),))
+    finally:
+        connection.close()
+
+
+def _verify(partial: Path) -> None:
+    connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        check_database(connection, partial, thorough=True)
+    except CorruptData as error:
+        raise StorageFailure(f"the copy is not intact: {error.finding}. Check the disk of the backup") from error
+    finally:
+        connection.close()
+
+
+def _remedy(error: apsw.Error) -> str:
+    if isinstance(error, apsw.FullError):
+        return "Free space where the backup goes. The data itself is not affected"
+    return "The data itself is not affected"

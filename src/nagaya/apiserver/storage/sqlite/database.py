@@ -1,0 +1,142 @@
+"""The one connection that writes.
+
+Everything it does is a transaction that is on the disk when the call returns (write-ahead log, synchronous=FULL), or
+an exception that left nothing behind. It also does all checkpoints, when its owner finds the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import apsw
+import orjson
+
+from nagaya.apiserver.storage.event import Event
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, checksum
+
+_PRAGMAS = """
+PRAGMA synchronous = FULL;
+PRAGMA journal_size_limit = 67108864; -- a log that grew beyond 64 MiB shrinks again after its checkpoint
+PRAGMA cell_size_check = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA temp_store = MEMORY;
+"""
+_BUSY_MILLISECONDS = 5000
+_CHECKPOINT_PAGES = 2000  # of the log, when there is nothing else to do
+_CHECKPOINT_OVERDUE = 4000  # of the log, whatever there is to do
+_VACUUM_PAGES = 256  # at once
+_VACUUM_ABOVE = 1024  # free pages, if they are also a quarter of the file
+
+Row = tuple[int, int, str, int, int, int, bytes | None]
+
+
+def connect(path: Path, vfs: str | None = None) -> apsw.Connection:
+    """Open an existing database for writing. Closing it changes nothing on disk, unless `Database` does it."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        connection.wal_autocheckpoint(0)
+        connection.execute(_PRAGMAS)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class Database:
+    """A log of events on disk. Not for two threads at once."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, table_ids: Mapping[str, int]) -> None:
+        self.path = path
+        self._connection = connection
+        self._table_ids = dict(table_ids)
+        self._next_table_id = max(table_ids.values(), default=0) + 1
+        self._pages_at_checkpoint = self._pages_written()
+        self._vacuum = False
+
+    def commit(self, events: Sequence[Event], written_at: int, compacted: int | None, garbage: Sequence[int]) -> None:
+        """Add events and remove garbage, all or nothing."""
+        new_tables: dict[str, int] = {}
+        rows = [self._row(event, written_at, new_tables) for event in events]
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for name, number in new_tables.items():
+                connection.execute("INSERT INTO tables VALUES (?, ?)", (number, name))
+            if rows:
+                connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            if compacted is not None:
+                connection.execute("UPDATE facts SET value = ? WHERE name = ?", (compacted, COMPACTED))
+            if garbage:
+                revisions = orjson.dumps(garbage).decode()
+                connection.execute("DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?))", (revisions,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._table_ids.update(new_tables)
+        self._next_table_id += len(new_tables)
+        self._vacuum = self._vacuum or bool(garbage)
+
+    @property
+    def has_chores(self) -> bool:
+        """Whether `do_chore` would do something."""
+        return self._vacuum or self._log_pages() >= _CHECKPOINT_PAGES
+
+    @property
+    def chore_overdue(self) -> bool:
+        """Whether `do_chore` should come before the next write."""
+        return self._log_pages() >= _CHECKPOINT_OVERDUE
+
+    def do_chore(self) -> None:
+        """Move the log into the database, or give some free pages back to the file system: a few milliseconds of
+        work.
+        """
+        if self._log_pages() >= _CHECKPOINT_PAGES:
+            # Before it can fail: the next attempt is made when as much has been written again.
+            self._pages_at_checkpoint = self._pages_written()
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            return
+        free = self._number("PRAGMA freelist_count")
+        self._vacuum = free > max(_VACUUM_ABOVE, self._number("PRAGMA page_count") // 4)
+        if self._vacuum:
+            self._connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+
+    def close(self) -> None:
+        """Leave a single file behind. If the disk does not allow that, raises an apsw error and leaves the file and its
+        log, which the next start reads together.
+        """
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        finally:
+            self._connection.close()
+
+    def abandon(self) -> None:
+        """Let go without changing a byte."""
+        self._connection.close()
+
+    def _row(self, event: Event, written_at: int, new_tables: dict[str, int]) -> Row:
+        number = self._table_ids.get(event.table) or new_tables.get(event.table)
+        if number is None:
+            number = new_tables[event.table] = self._next_table_id + len(new_tables)
+        revision, key, deleted = event.revision, event.key, event.record is None
+        value: bytes | None = event.result.value
+        if deleted and event.previous is not None and value is event.previous.value:
+            value = None
+        return revision, number, key, deleted, written_at, checksum(revision, key, value), value
+
+    def _log_pages(self) -> int:
+        return self._pages_written() - self._pages_at_checkpoint
+
+    def _pages_written(self) -> int:
+        """SQLite's own count. A hook would tell more exactly, but would call Python in the middle of every commit."""
+        return self._connection.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0]
+
+    def _number(self, query: str) -> int:
+        number = self._connection.execute(query).get
+        assert isinstance(number, int)
+        return number

@@ -1,0 +1,54 @@
+"""SQLite's errors as sentences: what failed, why, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from nagaya.apiserver.storage.errors import CorruptData, DataInUse, DataNotPermitted, DataRefused, StorageFailure
+
+RESTORE = (
+    "Nothing was changed. Keep a copy of the directory, then restore a backup with `nagaya restore`; "
+    "without a backup, `sqlite3 state.db .recover` on the copy shows what can still be read"
+)
+_FREE_SPACE = "Free space on its file system; writing works again as soon as there is room"
+_CHECK_DISK = "Check the disk (the kernel's log has details); writing works again as soon as the disk does"
+
+
+def write_failure(path: Path, error: Exception) -> StorageFailure:
+    """Why a write did not become durable."""
+    if isinstance(error, apsw.FullError):
+        failure = StorageFailure(f"{path}: the disk is full. {_FREE_SPACE}")
+    elif isinstance(error, apsw.IOError):
+        failure = StorageFailure(f"{path}: the disk failed to write ({error}). {_CHECK_DISK}")
+    elif isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError):
+        remedy = "Check that the file system is writable and that the files belong to the user of this process"
+        failure = StorageFailure(f"{path}: cannot be written to ({error}). {remedy}")
+    elif isinstance(error, apsw.BusyError | apsw.LockedError):
+        remedy = "End the other program (for example a sqlite3 shell with an open transaction)"
+        failure = StorageFailure(f"{path}: another program has locked it ({error}). {remedy}")
+    elif isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        failure = StorageFailure(f"{path}: the database is damaged ({error}). Stop the server. {RESTORE}")
+    else:
+        failure = StorageFailure(f"{path}: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+def open_failure(path: Path, error: apsw.Error) -> DataRefused:
+    """Why a database cannot be opened."""
+    refusal: DataRefused
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        refusal = DataInUse(path, f"another program has locked it ({error})", "End that program and start again")
+    elif isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError | apsw.AuthError):
+        remedy = "Check that the directory and its files belong to the user of this process and are writable"
+        refusal = DataNotPermitted(path, f"cannot be opened for writing ({error})", remedy)
+    elif isinstance(error, apsw.FullError):
+        refusal = DataRefused(path, "the disk is full", "Free space on its file system and start again")
+    elif isinstance(error, apsw.IOError):
+        refusal = DataRefused(path, f"the disk failed ({error})", "Check the disk (the kernel's log has details)")
+    else:
+        refusal = CorruptData(path, f"the database is damaged ({error})", RESTORE)
+    refusal.__cause__ = error
+    return refusal

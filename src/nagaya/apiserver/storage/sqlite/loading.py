@@ -1,0 +1,121 @@
+"""From rows to contents: replaying the log at start.
+
+The whole log is read once, in revision order, so damage anywhere in it is found here, before the server serves
+anything. What was compacted becomes the present; what came after also becomes the history again, with the times at
+which it was written, so that clients resume their watches across a restart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from nagaya.apiserver.storage.contents import FIRST_REVISION, Contents, superseded
+from nagaya.apiserver.storage.errors import CorruptData
+from nagaya.apiserver.storage.event import Event
+from nagaya.apiserver.storage.history import Retention
+from nagaya.apiserver.storage.record import Record
+from nagaya.apiserver.storage.sqlite.failures import RESTORE
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, checksum
+from nagaya.apiserver.storage.table import Table
+from nagaya.world import Clock
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    labels: dict[str, str] | None = None
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_decode = msgspec.json.Decoder(_Object).decode
+
+
+class Loaded(msgspec.Struct, frozen=True, eq=False):
+    """What a database holds: contents, the numbers of its tables, and rows that an interrupted compaction left
+    behind.
+    """
+
+    contents: Contents
+    table_ids: dict[str, int]
+    garbage: list[int]
+
+
+def load(connection: apsw.Connection, path: Path, retention: Retention, clock: Clock) -> Loaded:
+    """Read everything. Raises `CorruptData` at the first row that is not what was written."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (COMPACTED,)).fetchone()
+    if row is None:
+        raise CorruptData(path, "it does not say up to where its history is compacted", RESTORE)
+    compacted = row[0]
+    contents = Contents(retention, max(FIRST_REVISION, compacted), compacted)
+    names: dict[int, str] = dict(connection.execute("SELECT id, name FROM tables"))
+    tables: dict[int, Table] = {number: contents.table(name) for number, name in names.items()}
+    ages = _Ages(clock)
+    garbage: list[int] = []
+    rows = connection.execute(
+        "SELECT revision, table_id, key, deleted, written_at, checksum, value FROM log ORDER BY revision"
+    )
+    for revision, number, key, deleted, written_at, check, value in rows:
+        table = tables.get(number)
+        if table is None or check != checksum(revision, key, value):
+            raise CorruptData(path, f"row {revision} ({names.get(number)} {key!r}) is damaged", RESTORE)
+        previous = table.records.get(key)
+        if previous is not None:
+            key = previous.key
+        if deleted:
+            event = _deletion(revision, table, key, previous, value)
+            table.records.pop(key, None)
+        else:
+            try:
+                labels = _labels(value)
+            except msgspec.DecodeError as error:
+                raise CorruptData(
+                    path, f"row {revision} ({table.name} {key!r}) is damaged: {error}", RESTORE
+                ) from error
+            record = Record(key, revision, value, contents.strings.labels(labels, previous))
+            event = Event(revision, table.name, key, record, previous)
+            table.records[key] = record
+        if revision <= compacted:
+            garbage.extend(superseded((event,)))
+            continue
+        if deleted and previous is None:
+            raise CorruptData(path, f"row {revision} deletes {table.name} {key!r}, which is not there", RESTORE)
+        table.log.append(event)
+        contents.history.append(event)
+        contents.history.mark(revision, ages.monotonic(written_at))
+        contents.revision = revision
+    for table in tables.values():
+        table.keys.extend(sorted(table.records))
+    return Loaded(contents, {name: number for number, name in names.items()}, garbage)
+
+
+def _deletion(revision: int, table: Table, key: str, previous: Record | None, value: bytes | None) -> Event:
+    if value is None:
+        value = b"" if previous is None else previous.value
+    tombstone = Record(key, revision, value) if previous is None else Record(key, revision, value, previous.labels)
+    return Event(revision, table.name, key, None, previous, tombstone)
+
+
+def _labels(value: bytes) -> dict[str, str] | None:
+    """The labels in an object. One whose labels are no labels is intact all the same, and has none."""
+    try:
+        return _decode(value).metadata.labels
+    except msgspec.ValidationError:
+        msgspec.json.decode(value)
+        return None
+
+
+class _Ages:
+    """When rows were written, on the clock of this run. A date in the future, after a clock was set back, counts as
+    now.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._date = clock.now().timestamp()
+        self._monotonic = clock.monotonic()
+
+    def monotonic(self, written_at: int) -> float:
+        return self._monotonic - max(0.0, self._date - written_at)

@@ -1,0 +1,143 @@
+"""Putting a backup in the place of the data.
+
+The backup is copied, checked to the last row and made ready under another name first; only then does the present data
+move aside, all of its files together, into a directory named after the moment. Nothing is ever deleted.
+
+Revisions must not go back. A client that saw revision 5000 and resumes a watch there, on data restored from revision
+4000, would take the first thousand new writes for ones it knows. So the restored store continues far beyond every
+revision that may have been given out since the backup, and counts everything before as compacted: clients that resume
+are told so, and list again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from nagaya.apiserver.storage.errors import DataExists, DataNotPermitted, DataRefused, ForeignData
+from nagaya.apiserver.storage.history import Retention
+from nagaya.apiserver.storage.sqlite.database import connect
+from nagaya.apiserver.storage.sqlite.failures import open_failure
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, Files
+from nagaya.apiserver.storage.sqlite.loading import Loaded, load
+from nagaya.apiserver.storage.sqlite.lock import DataLock
+from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, prepare_directory, synchronise
+from nagaya.world import Clock
+
+REVISION_STEP = 1_000_000_000  # more than a server writes between a backup and its restore; etcd advises the same
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came back: how many objects, the revision from which counting continues, and where the earlier data went."""
+
+    objects: int
+    revision: int
+    moved_aside: Path | None
+
+
+def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False) -> Restored:
+    """Make a directory hold what a backup holds. No server may be running on it.
+
+    If there is data already, `force` is needed, and that data is kept beside. Raises `DataRefused`; then the data is
+    as it was.
+    """
+    files = Files(directory)
+    if not backup.is_file():
+        raise DataRefused(backup, "there is no such file", "Name a file made by `nagaya backup`")
+    if backup.with_name(f"{backup.name}-wal").exists():
+        finding = "it has a write-ahead log beside it, so it is a database in use and not a backup"
+        raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
+    check_header(backup)
+    prepare_directory(directory)
+    lock = DataLock(files.lock)
+    try:
+        if _present(files) and not force:
+            remedy = "Force the restore to move that data aside, or choose another data directory"
+            raise DataExists(directory, "there is data in it already", remedy)
+        _discard(files)
+        return _restore(backup, files, clock)
+    except OSError as error:
+        remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
+        raise DataNotPermitted(directory, f"the restore failed ({error.strerror})", remedy) from error
+    finally:
+        lock.release()
+
+
+def _restore(backup: Path, files: Files, clock: Clock) -> Restored:
+    try:
+        os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        shutil.copyfile(backup, files.restoring)
+        loaded, revision = _make_ready(files, backup, clock)
+        synchronise(files.restoring)
+    except BaseException:
+        _discard(files)
+        raise
+    moved_aside = _move_aside(files, clock)
+    files.restoring.rename(files.database)
+    synchronise(files.directory)
+    objects = sum(len(table.records) for table in loaded.contents.tables.values())
+    return Restored(objects, revision, moved_aside)
+
+
+def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
+    """Check the copy as a start would, and let it continue at a revision nobody has seen."""
+    try:
+        connection = connect(files.restoring)
+        try:
+            check_database(connection, backup, thorough=True)
+            loaded = load(connection, backup, Retention(), clock)
+            revision = max(loaded.contents.revision, _revision_of(files.database)) + REVISION_STEP
+            connection.execute("UPDATE facts SET value = ? WHERE name = ?", (revision, COMPACTED))
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise open_failure(backup, error) from error
+    return loaded, revision
+
+
+def _revision_of(database: Path) -> int:
+    """How far the data that is about to be replaced had come; 0 if it cannot say, for damaged data is a reason to
+    restore.
+    """
+    try:
+        connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            newest = "SELECT max(ifnull((SELECT max(revision) FROM log), 0), (SELECT value FROM facts WHERE name = ?))"
+            return int(connection.execute(newest, (COMPACTED,)).get or 0)
+        finally:
+            connection.close()
+    except apsw.Error:
+        return 0
+
+
+def _present(files: Files) -> list[Path]:
+    """The files of the data that is there, the log first: alone it is nothing, but beside another database it would be
+    taken for that one's, so it must be the first to move.
+    """
+    return [path for path in (files.log, files.index, files.database) if path.exists()]
+
+
+def _move_aside(files: Files, clock: Clock) -> Path | None:
+    present = _present(files)
+    if not present:
+        return None
+    aside = files.directory / f"replaced-{clock.now():%Y%m%dT%H%M%S.%fZ}"
+    aside.mkdir(mode=0o700)
+    for path in present:
+        path.rename(aside / path.name)
+    synchronise(aside)
+    synchronise(files.directory)
+    return aside
+
+
+def _discard(files: Files) -> None:
+    """Remove the copy of a backup that a restore did not finish with."""
+    for leftover in files.directory.glob(f"{files.restoring.name}*"):
+        leftover.unlink()

@@ -1,0 +1,187 @@
+"""Answers in the form the client asked for: plain, as a Table, as metadata only; in JSON or YAML; indented for people.
+
+The common case, a stored object or list sent as it is, never decodes anything. Everything else is made here from
+objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import orjson
+import yaml
+
+from nagaya.apiserver.meta import gostring, status
+from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.registry.outcome import Outcome
+from nagaya.apiserver.registry.read import Page
+from nagaya.apiserver.registry.resource import Resource
+from nagaya.apiserver.storage import Event, Record
+from nagaya.apiserver.web import negotiation
+from nagaya.apiserver.web.negotiation import Wanted
+from nagaya.apiserver.web.request import Request, Response
+
+_META: Final = "meta.k8s.io"
+
+
+def encode(obj: object, wanted: Wanted) -> bytes:
+    """An object in the wanted media type."""
+    if wanted.media_type == negotiation.YAML:
+        text: bytes = yaml.dump(obj, Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True)
+        return text
+    return orjson.dumps(obj, option=orjson.OPT_INDENT_2) if wanted.pretty else orjson.dumps(obj)
+
+
+def respond(obj: object, wanted: Wanted, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that is one object."""
+    return Response(code, encode(obj, wanted), wanted.media_type, list((headers or {}).items()))
+
+
+def include_object(request: Request) -> str:
+    """How much of each object a Table's rows carry. Raises 422 for an unknown wish."""
+    wish = request.parameter("includeObject")
+    if wish not in ("", "None", "Metadata", "Object"):
+        problem = f"Invalid value: {gostring.quote(wish)}: must be 'Metadata', 'Object', 'None', or empty"
+        raise status.bad_request(f"Unable to convert to Table as requested: includeObject: {problem}")
+    return wish or "Metadata"
+
+
+async def outcome(found: Outcome, wanted: Wanted, request: Request, code: int) -> Response:
+    """The answer to a write."""
+    raw = found.raw()
+    if raw is not None and not wanted.transform and not wanted.pretty and wanted.media_type == negotiation.JSON:
+        return Response(code, raw)
+    return single(found.resource, await found.load(), wanted, request, code)
+
+
+async def record(resource: Resource, found: Record, wanted: Wanted, request: Request) -> Response:
+    """The answer to a read of one object."""
+    return await outcome(Outcome(resource, record=found), wanted, request, 200)
+
+
+def single(resource: Resource, obj: JsonObject, wanted: Wanted, request: Request, code: int) -> Response:
+    """One object, transformed if asked for."""
+    if wanted.transform == "Table":
+        return respond(table(resource, [obj], {}, wanted, include_object(request)), wanted, code)
+    if wanted.transform == "PartialObjectMetadata":
+        return respond(partial(obj, wanted.transform_version), wanted, code)
+    if wanted.transform:
+        raise _not_a(wanted.transform, "list", resource)
+    return respond(obj, wanted, code)
+
+
+def _not_a(transform: str, what: str, resource: Resource) -> status.ApiError:
+    message = f"you requested {transform}, but the requested object is not a {what} ({resource.kind})"
+    return status.ApiError(406, "NotAcceptable", message)
+
+
+def table(
+    resource: Resource, objects: Sequence[JsonObject], list_meta: JsonObject, wanted: Wanted, include: str
+) -> JsonObject:
+    """Objects as a Table in the wanted version."""
+    assert resource.tables is not None
+    made = resource.tables(objects, list_meta, include)
+    made["apiVersion"] = f"{_META}/{wanted.transform_version}"
+    return made
+
+
+def partial(obj: JsonObject, version: str) -> JsonObject:
+    """An object reduced to its metadata."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"{_META}/{version}",
+        "metadata": obj.get("metadata") or {},
+    }
+
+
+async def page(resource: Resource, found: Page, wanted: Wanted, request: Request) -> Response:
+    """The answer to a list."""
+    metadata = found.metadata()
+    plain = not wanted.transform and not wanted.pretty and wanted.media_type == negotiation.JSON
+    if plain and found.objects is None:
+        head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
+        body = orjson.dumps(head)[:-1] + b',"items":[' + b",".join(each.value for each in found.records) + b"]}"
+        return Response(200, body)
+    objects = found.objects if found.objects is not None else await resource.codec.decode(found.records)
+    if wanted.transform == "Table":
+        return respond(table(resource, objects, metadata, wanted, include_object(request)), wanted)
+    if wanted.transform == "PartialObjectMetadataList":
+        items = [partial(each, wanted.transform_version) for each in objects]
+        version = f"{_META}/{wanted.transform_version}"
+        return respond(
+            {"kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": metadata, "items": items}, wanted
+        )
+    if wanted.transform:
+        raise _not_a(wanted.transform, "object", resource)
+    if resource.builtin:
+        objects = [{k: v for k, v in each.items() if k not in ("kind", "apiVersion")} for each in objects]
+    return respond(
+        {
+            "kind": resource.list_kind,
+            "apiVersion": resource.api_version,
+            "metadata": metadata,
+            "items": list(objects),
+        },
+        wanted,
+    )
+
+
+class Events:
+    """Prints a watch's events in the wanted form, each plain one once for all watchers of the resource."""
+
+    def __init__(self, resource: Resource, wanted: Wanted, include: str) -> None:
+        self._resource = resource
+        self._wanted = wanted
+        self._include = include
+        self._columns_sent = False
+        self._plain = not wanted.transform
+        if wanted.media_type != negotiation.JSON or wanted.transform == "PartialObjectMetadataList":
+            types = ", ".join(f"{each};stream=watch" for each in (negotiation.JSON, negotiation.PROTOBUF))
+            message = f"only the following media types are accepted: {types}"
+            raise status.ApiError(406, "NotAcceptable", message)
+
+    async def line(self, kind: str, found: Record, revision: int, event: Event | None) -> bytes:
+        """An ADDED, MODIFIED or DELETED event; the object carries the event's revision."""
+        # Watchers of the same resource object see the same bytes; another version or schema is another resource.
+        slot = (self._resource, kind)
+        if self._plain and event is not None and event.cache is not None and slot in event.cache:
+            cached: bytes = event.cache[slot]
+            return cached
+        made = await self._make(kind, found, revision)
+        if self._plain and event is not None:
+            event.cache = {**(event.cache or {}), slot: made}
+        return made
+
+    async def _make(self, kind: str, found: Record, revision: int) -> bytes:
+        resource = self._resource
+        if self._plain and found.revision == revision and resource.codec.is_direct(found):
+            return b'{"type":"' + kind.encode() + b'","object":' + resource.single(found.value) + b"}\n"
+        obj = await resource.load(found)
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return orjson.dumps({"type": kind, "object": self._shape(obj, str(revision))}) + b"\n"
+
+    def _shape(self, obj: JsonObject, revision: str) -> JsonObject:
+        if self._wanted.transform == "Table":
+            made = table(self._resource, [obj], {"resourceVersion": revision}, self._wanted, self._include)
+            if self._columns_sent:
+                made["columnDefinitions"] = None
+            self._columns_sent = True
+            return made
+        if self._wanted.transform:
+            return partial(obj, self._wanted.transform_version)
+        return obj
+
+    def bookmark(self, revision: int, annotations: dict[str, str] | None) -> bytes:
+        """A BOOKMARK event: an object with nothing but a resourceVersion."""
+        metadata: JsonObject = {"resourceVersion": str(revision)}
+        if annotations:
+            metadata["annotations"] = annotations
+        obj: JsonObject = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata}
+        if self._wanted.transform == "Table":
+            row = {"cells": [], "object": partial(obj, self._wanted.transform_version)}
+            obj = {"kind": "Table", "apiVersion": f"{_META}/{self._wanted.transform_version}"}
+            obj |= {"metadata": {"resourceVersion": str(revision)}, "columnDefinitions": None, "rows": [row]}
+        elif self._wanted.transform:
+            obj = partial(obj, self._wanted.transform_version)
+        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"

@@ -1,0 +1,40 @@
+"""What the server says it is: the Kubernetes version whose API it serves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.web import negotiation, present
+from nagaya.apiserver.web.handler import Endpoint, Exchange
+from nagaya.apiserver.web.request import Response
+
+KUBERNETES_VERSION: Final = "v1.36.3"
+
+
+def document(nagaya_version: str) -> JsonObject:
+    """The body of `/version`. Clients compare `gitVersion`; the build metadata says who really answers."""
+    return {
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": f"{KUBERNETES_VERSION}+nagaya.{nagaya_version}",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "cpython",
+        "platform": "linux/amd64",
+    }
+
+
+def endpoint(body: JsonObject) -> Endpoint:
+    """Serves the document."""
+
+    def answer(exchange: Exchange) -> Response:
+        return present.respond(body, negotiation.output(exchange.request, transforms=False))
+
+    return answer

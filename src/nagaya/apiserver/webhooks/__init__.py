@@ -1,0 +1,1 @@
+"""Calls out of the server: to the webhooks that admission and conversion ask."""

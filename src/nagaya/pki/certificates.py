@@ -1,0 +1,81 @@
+"""Certificates: what one shall say, and what one says."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.oid import NameOID
+
+from nagaya.pki import pem
+from nagaya.pki.usages import Usage
+
+# Clocks differ between machines: a certificate that is valid from this very second is refused by whoever is a little
+# behind.
+BACKDATE: Final = timedelta(minutes=5)
+AUTHORITY_VALIDITY: Final = timedelta(days=3650)
+LEAF_VALIDITY: Final = timedelta(days=365)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSpec:
+    """What a leaf certificate shall say. Whether key encipherment belongs to it is decided by the kind of its key."""
+
+    common_name: str
+    organizations: tuple[str, ...] = ()
+    usages: tuple[Usage, ...] = (Usage.CLIENT_AUTH,)
+    dns_names: tuple[str, ...] = ()
+    ip_addresses: tuple[str, ...] = ()
+    validity: timedelta = LEAF_VALIDITY
+
+
+def split_hosts(hosts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Host names and IP addresses told apart, each once, in the order given."""
+    names: dict[str, None] = {}
+    addresses: dict[str, None] = {}
+    for host in hosts:
+        try:
+            addresses[str(ipaddress.ip_address(host))] = None
+        except ValueError:
+            names[host] = None
+    return tuple(names), tuple(addresses)
+
+
+def subject_name(common_name: str, organizations: Iterable[str] = ()) -> x509.Name:
+    """A distinguished name with its parts in the order in which Go's encoder puts them."""
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations]
+    if common_name:
+        parts.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
+    return x509.Name(parts)
+
+
+def alternative_names(dns_names: Iterable[str], ip_addresses: Iterable[str]) -> x509.SubjectAlternativeName | None:
+    """The extension that lists the names a server is reached by; None if there are none."""
+    names: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
+    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in ip_addresses]
+    return x509.SubjectAlternativeName(names) if names else None
+
+
+def to_pem(certificate: x509.Certificate) -> bytes:
+    """A certificate as its file holds it."""
+    return certificate.public_bytes(Encoding.PEM)
+
+
+def load(text: bytes) -> list[x509.Certificate]:
+    """All certificates of a PEM text, in order. Raises ValueError if there is none."""
+    found = [x509.load_der_x509_certificate(each.data) for each in pem.blocks(text) if each.label == pem.CERTIFICATE]
+    if not found:
+        raise ValueError("no certificate found: expected a PEM block CERTIFICATE")
+    return found
+
+
+def public_key_pin(certificate: x509.Certificate) -> str:
+    """The digest by which `kubeadm join --discovery-token-ca-cert-hash` recognises an authority."""
+    spki = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return f"sha256:{hashlib.sha256(spki).hexdigest()}"

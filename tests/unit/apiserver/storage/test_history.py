@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nagaya.apiserver.storage import ANY, Compacted, Retention, Store, open_store
+from unit.apiserver.storage.storage_world import ManualClock, encoded, eventually
+
+SOON = Retention(window_seconds=300, interval_seconds=0.001)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def make(request: pytest.FixtureRequest, directory: Path, clock: ManualClock) -> Callable[..., Awaitable[Store]]:
+    async def make(retention: Retention) -> Store:
+        return Store(clock, retention) if request.param == "memory" else await open_store(directory, clock, retention)
+
+    return make
+
+
+async def put(store: Store, key: str, size: int = 0) -> int:
+    return (await store.put("configmaps", key, encoded(key, "x" * size), expected=ANY)).revision
+
+
+async def test_history_is_kept_for_the_window_and_not_much_longer(
+    make: Callable[[Retention], Awaitable[Store]], clock: ManualClock
+) -> None:
+    store = await make(SOON)
+    old = await put(store, "a")
+    clock.advance(200)
+    young = await put(store, "a")
+    clock.advance(99)
+    await asyncio.sleep(0.02)
+    assert store.compacted_revision < old
+    clock.advance(2)
+    await eventually(lambda: store.compacted_revision == old)
+    assert [event.revision for event in store.watch(None, old).poll()] == [young]
+    clock.advance(300)
+    await eventually(lambda: store.compacted_revision == young)
+    await store.close()
+
+
+async def test_history_is_kept_for_the_window_across_restarts(directory: Path, clock: ManualClock) -> None:
+    store = await open_store(directory, clock, SOON)
+    old = await put(store, "a")
+    clock.advance(200)
+    young = await put(store, "a")
+    await store.close()
+    clock.advance(50)
+    store = await open_store(directory, clock, SOON)
+    assert [event.revision for event in store.watch(None, 1).poll()] == [old, young]
+    clock.advance(60)
+    await eventually(lambda: store.compacted_revision == old)
+    await store.close()
+    store = await open_store(directory, clock, SOON)
+    assert store.compacted_revision == old
+    with pytest.raises(Compacted):
+        store.watch(None, old - 1)
+    assert [event.revision for event in store.watch(None, old).poll()] == [young]
+    await store.close()
+
+
+async def test_only_the_cap_on_memory_shortens_the_window(
+    make: Callable[[Retention], Awaitable[Store]], clock: ManualClock
+) -> None:
+    store = await make(Retention(max_bytes=100_000))
+    for _ in range(50):
+        await put(store, "a", size=1000)
+    assert store.compacted_revision == 0
+    for number in range(200):
+        await put(store, f"{number % 7}", size=1000)
+    await eventually(lambda: store._contents.history.bytes <= 100_000)
+    assert 0 < store.compacted_revision < store.revision
+    kept = store.watch(None, store.compacted_revision).poll()
+    assert [event.revision for event in kept] == list(range(store.compacted_revision + 1, store.revision + 1))
+    await store.close()
+
+
+async def test_many_events_are_forgotten_in_steps_that_leave_the_loop_to_others(clock: ManualClock) -> None:
+    store = Store(clock, SOON)
+    for number in range(9000):
+        await put(store, f"{number}")
+    clock.advance(301)
+    seen: set[int] = set()
+    async with asyncio.timeout(5):
+        while store.compacted_revision < store.revision:
+            seen.add(store.compacted_revision)
+            await asyncio.sleep(0)
+    assert len(seen) >= 4
+    await store.close()
+
+
+async def test_what_compaction_makes_superfluous_leaves_the_disk_and_nothing_else(
+    directory: Path, clock: ManualClock
+) -> None:
+    store = await open_store(directory, clock)
+    for number in range(1000):
+        await put(store, f"{number % 10}", size=200)
+    for number in range(5):
+        await store.delete("configmaps", f"{number}")
+    before = {record.key: record.value for record in store.list("configmaps").records}
+    store.compact(store.revision)
+    revision = store.revision
+    await store.close()
+    store = await open_store(directory, clock)
+    assert {record.key: record.value for record in store.list("configmaps").records} == before
+    assert (store.revision, store.compacted_revision) == (revision, revision)
+    await store.close()
+    assert _rows(directory) == 5
+
+
+async def test_a_store_with_nothing_to_forget_has_no_timer(clock: ManualClock) -> None:
+    store = Store(clock, SOON)
+    assert store._maintenance._timer is None
+    await put(store, "a")
+    assert store._maintenance._timer is not None
+    clock.advance(400)
+    await asyncio.sleep(0.01)
+    clock.advance(400)
+    await eventually(lambda: store._maintenance._timer is None)
+    assert store.compacted_revision == store.revision
+    await store.close()
+
+
+def _rows(directory: Path) -> int:
+    connection = apsw.Connection(str(directory / "state.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        count = connection.execute("SELECT count(*) FROM log").get
+        assert isinstance(count, int)
+        return count
+    finally:
+        connection.close()
