@@ -87,8 +87,10 @@ async def _read(call: Call) -> JsonObject:
     kind = call.subresource.kind if call.subresource else call.resource.gvk
     struct = facts.struct_of(kind)
 
-    def decoder(body: JsonObject, *, report: bool) -> tuple[JsonObject, list[str]]:
-        return decode.normalise(struct, body, strict=report)
+    def decoder(
+        value: JsonObject, *, report: bool, body: bytes | None = None, repeated: bool = False
+    ) -> tuple[JsonObject, list[str]]:
+        return decode.normalise(struct, value, strict=report, body=body, repeated=repeated)
 
     obj = read_object(call, kind, decoder, asked.field_validation)
     metadata = metadata_of(obj)

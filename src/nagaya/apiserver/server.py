@@ -86,7 +86,7 @@ class ApiServer:
         audiences = (ISSUER,)
         accounts = ServiceAccountTokens(public, [ISSUER], audiences, lookups, world.clock)
         tokens: list[TokenAuthenticator] = [
-            StaticTokens(config.tokens),
+            StaticTokens(config.tokens, audiences),
             accounts,
             BootstrapTokens(lookups, world.clock),
         ]

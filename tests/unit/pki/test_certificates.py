@@ -6,6 +6,7 @@ import pytest
 
 from nagaya.pki import certificates, keys
 from nagaya.pki.authority import CertificateAuthority
+from nagaya.world import Clock
 
 
 def test_hosts_are_told_apart_and_kept_once() -> None:
@@ -22,7 +23,7 @@ def test_no_names_mean_no_extension() -> None:
     assert certificates.alternative_names((), ()) is None
 
 
-def test_a_bundle_is_read_in_order(authority: CertificateAuthority, clock) -> None:  # type: ignore[no-untyped-def]
+def test_a_bundle_is_read_in_order(authority: CertificateAuthority, clock: Clock) -> None:
     other = CertificateAuthority.create("other", clock)
     bundle = certificates.to_pem(authority.certificate) + other.key_pem + certificates.to_pem(other.certificate)
     assert certificates.load(bundle) == [authority.certificate, other.certificate]

@@ -80,5 +80,5 @@ def test_encrypted_and_foreign_keys_are_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"])
 def test_no_public_key_is_an_error(text: bytes) -> None:
-    with pytest.raises(ValueError, match="public key found|readable ECDSA or RSA key"):
+    with pytest.raises(ValueError, match=r"public key found|readable ECDSA or RSA key"):
         keys.load_public(text)

@@ -63,8 +63,10 @@ def _resource(
 
 
 def _decoder(struct: Struct, strategy: Strategy) -> Decoder:
-    def read(body: JsonObject, *, report: bool) -> tuple[JsonObject, list[str]]:
-        obj, unknown = decode.normalise(struct, body, strict=report)
+    def read(
+        value: JsonObject, *, report: bool, body: bytes | None = None, repeated: bool = False
+    ) -> tuple[JsonObject, list[str]]:
+        obj, unknown = decode.normalise(struct, value, strict=report, body=body, repeated=repeated)
         strategy.default(obj)
         return obj, unknown
 

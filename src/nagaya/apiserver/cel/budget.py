@@ -1,8 +1,8 @@
 """How much work an evaluation may do, so that no rule can hold up the server.
 
 The unit is roughly one step of the expression. Loops charge for each round as many steps as their body has; functions
-whose work grows with their input or output charge a tenth of a step per character. Everything outside loops is bounded by the
-length of the expression and is charged once.
+whose work grows with their input or output charge a tenth of a step per character. Everything outside loops is bounded
+by the length of the expression and is charged once.
 """
 
 from __future__ import annotations

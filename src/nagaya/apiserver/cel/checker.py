@@ -331,7 +331,7 @@ class _Checker:
                 element = ranged.params[0]
                 return (INT, element) if node.variable2 else (element, DYN)
             case Kind.MAP:
-                return ranged.params
+                return ranged.params[0], ranged.params[1]
             case Kind.DYN | Kind.ERROR | Kind.PARAM:
                 self._bindings.assignable(DYN, ranged)
                 return DYN, DYN

@@ -1,7 +1,8 @@
 """The rules in the schemas of custom resources, made executable (`x-kubernetes-validations`).
 
-`compile_rules` is the `RuleCompiler` that the CRD room asks for. A rule sees its value as `self` and, if it mentions it, the value
-that this one replaces as `oldSelf`, both typed by the schema. Everything that can go wrong has the real server's words.
+`compile_rules` is the `RuleCompiler` that the CRD room asks for. A rule sees its value as `self` and, if it mentions
+it, the value that this one replaces as `oldSelf`, both typed by the schema. Everything that can go wrong has the real
+server's words.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from nagaya.apiserver.cel import field_paths, types
+from nagaya.apiserver.cel import types
 from nagaya.apiserver.cel.budget import PER_CALL_LIMIT, Budget
 from nagaya.apiserver.cel.environment import BASE, Environment
 from nagaya.apiserver.cel.objects import adopter, with_object_metadata
@@ -17,8 +18,10 @@ from nagaya.apiserver.cel.program import CompileError, PlanError, Program, compi
 from nagaya.apiserver.cel.schema_types import SchemaTypes
 from nagaya.apiserver.cel.types import CelType
 from nagaya.apiserver.cel.values import NONE, CelError, CostExceededError, NoSuchOverloadError, Optional
+from nagaya.apiserver.crd import field_paths
 from nagaya.apiserver.crd.rules import Budget as ObjectBudget
 from nagaya.apiserver.crd.rules import RuleFailure, RuleProblem
+from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.field_errors import Cause
 from nagaya.apiserver.meta.status import JsonObject
@@ -31,6 +34,10 @@ _CAUSES: Final = {
     "FieldValueRequired": Cause.REQUIRED,
     "FieldValueDuplicate": Cause.DUPLICATE,
 }
+_NO_TYPE: Final = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert"
+    " structural schema to CEL declarations"
+)
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
@@ -74,7 +81,7 @@ class NodeRules:
             broken = error
         failures: list[RuleFailure] = []
         for rule in self._rules:
-            failure = rule.check(bindings, broken, budget)
+            failure = rule.check(bindings, broken, old is MISSING, budget)
             if failure is not None:
                 failures.append(failure)
                 if failure.fatal:
@@ -100,8 +107,8 @@ class _Rule:
         if not self._text.strip():
             return
         if declared is None:
-            problem = "unable to convert structural schema to CEL declarations"
-            self.problems.append(RuleProblem(index, "rule", problem, Cause.INTERNAL))
+            # Nothing is known about such values; their rules are refused when written and never run.
+            self.problems.append(RuleProblem(index, "rule", _NO_TYPE, Cause.INTERNAL))
             return
         self._compile(rule, index, _environment(declared, structs, optional=self._optional))
 
@@ -115,7 +122,11 @@ class _Rule:
         if message:
             try:
                 self._message = _compile_as(
-                    message, environment, types.STRING, "messageExpression must evaluate to a string", "messageExpression "
+                    message,
+                    environment,
+                    types.STRING,
+                    "messageExpression must evaluate to a string",
+                    "messageExpression ",
                 )
             except _RejectedError as error:
                 self.problems.append(RuleProblem(index, "messageExpression", str(error)))
@@ -125,10 +136,12 @@ class _Rule:
         """Whether the rule mentions `oldSelf`."""
         return self._program is not None and "oldSelf" in self._program.references
 
-    def check(self, values: dict[str, Any], broken: CelError | None, budget: ObjectBudget) -> RuleFailure | None:
-        """Evaluate the rule on `self` and, if there is one, `oldSelf`."""
+    def check(
+        self, values: dict[str, Any], broken: CelError | None, old_is_missing: bool, budget: ObjectBudget
+    ) -> RuleFailure | None:
+        """Evaluate the rule on `self` and, if there is one, `oldSelf`. With `broken` there is no such value."""
         if self._program is None:
-            if self.problems:
+            if self.problems and self.problems[0].cause is not Cause.INTERNAL:
                 return RuleFailure(f"rule compile error: {self.problems[0].detail}", broken=True)
             return None
         bindings = values
@@ -136,7 +149,7 @@ class _Rule:
             if self._optional:
                 old = Optional(values["oldSelf"]) if "oldSelf" in values else NONE
                 bindings = {**values, "oldSelf": old}
-            elif "oldSelf" not in values and broken is None:
+            elif old_is_missing:
                 return None
         spent = Budget(PER_CALL_LIMIT)
         try:
@@ -194,12 +207,13 @@ class _Rule:
         except CostExceededError:
             quoted = gostring.quote(program.expression)
             raise _RejectedError(
-                f"no further validation rules will be run due to call cost exceeds limit for messageExpression: {quoted}"
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression:"
+                f" {quoted}"
             ) from None
         if spent.spent > budget.left:
             raise _RejectedError(
-                "messageExpression evaluation failed due to running out of cost budget, no further validation rules will"
-                " be run"
+                "messageExpression evaluation failed due to running out of cost budget, no further validation rules"
+                " will be run"
             )
         budget.left -= spent.spent
         if not isinstance(result, str):
@@ -212,9 +226,7 @@ class _RejectedError(Exception):
     """An expression cannot be used; the text says why."""
 
 
-def _compile_as(
-    text: str, environment: Environment, wanted: CelType, mismatch: str, what: str = ""
-) -> Program:
+def _compile_as(text: str, environment: Environment, wanted: CelType, mismatch: str, what: str = "") -> Program:
     try:
         program = compile(text, environment)
     except CompileError as error:
@@ -235,6 +247,7 @@ def _field_path(text: str, schema: JsonObject) -> str:
     if not text:
         return ""
     try:
-        return field_paths.normalize(text, schema)
+        path, names, _ = field_paths.resolve(text, read(schema))
     except ValueError:
         return ""
+    return str(path) if names else ""

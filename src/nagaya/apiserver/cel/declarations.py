@@ -1,8 +1,9 @@
 """How functions are made known to the language: a name, the argument types it takes, and what computes it.
 
-Signatures are written as text, `string.(string, int) -> int` for a method and `(string) -> bool` for a function; capital
-letters are type parameters. A function whose implementation looks at its arguments itself is `lenient`; otherwise arguments that
-were not known when the expression was checked are compared with the signature before each call.
+Signatures are written as text, `string.(string, int) -> int` for a method and `(string) -> bool` for a function;
+capital letters are type parameters. A function whose implementation looks at its arguments itself is `lenient`;
+otherwise arguments that were not known when the expression was checked are compared with the signature before each
+call.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ _NAMED: Final = {
     "timestamp": types.TIMESTAMP,
     "dyn": types.DYN,
     "null": types.NULL,
+}
+_MAKERS: Final[dict[str, Callable[..., CelType]]] = {
+    "list": types.list_of,
+    "map": types.map_of,
+    "optional": types.optional_of,
+    "type": types.type_of,
 }
 _OPAQUE: Final = {"net.IP", "net.CIDR"}
 _TOKEN: Final = re.compile(r"\s*([\w.]+|[(),])")
@@ -101,8 +108,7 @@ def _read(tokens: list[str], position: int) -> tuple[CelType, int]:
         while tokens[position] != ")":
             one, position = _read(tokens, position + 1)
             params.append(one)
-        maker = {"list": types.list_of, "map": types.map_of, "optional": types.optional_of, "type": types.type_of}[name]
-        return maker(*params), position + 1
+        return _MAKERS[name](*params), position + 1
     if name in _NAMED:
         return _NAMED[name], position
     if len(name) == 1:

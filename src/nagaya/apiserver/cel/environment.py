@@ -1,7 +1,7 @@
 """What an expression may refer to: functions, macros, types and variables.
 
-`BASE` is what Kubernetes 1.36 offers everywhere. `Environment.extend` adds the variables and object types of a place, such as
-`self` with the type of a schema node. Environments are never changed.
+`BASE` is what Kubernetes 1.36 offers everywhere. `Environment.extend` adds the variables and object types of a place,
+such as `self` with the type of a schema node. Environments are never changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _TYPES: Final = {
 # They have methods but no fields, and no name that an expression could use.
 _FIELDLESS: Final = frozenset(
     {"kubernetes.URL", "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.NamedFormat"}
-    | {f"kubernetes.authorization.{each}" for each in "Authorizer PathCheck GroupCheck ResourceCheck Decision".split()}
+    | {"kubernetes.authorization.Authorizer", "kubernetes.authorization.PathCheck"}
+    | {"kubernetes.authorization.GroupCheck", "kubernetes.authorization.ResourceCheck"}
+    | {"kubernetes.authorization.Decision"}
 )
 
 
@@ -58,6 +60,11 @@ class Structs(Protocol):
         """What makes a value of the type from its fields, if expressions may write such values."""
         ...
 
+    @property
+    def aliases(self) -> Mapping[str, CelType]:
+        """More names of types. They can be checked, but have no value when the expression runs."""
+        ...
+
 
 class NoStructs:
     """No types with fields at all."""
@@ -73,6 +80,11 @@ class NoStructs:
     def constructor(self, name: str) -> Callable[[dict[str, Any]], Any] | None:
         """What makes a value of the type from its fields."""
         return None
+
+    @property
+    def aliases(self) -> Mapping[str, CelType]:
+        """No further names."""
+        return {}
 
 
 class Environment:
@@ -100,7 +112,7 @@ class Environment:
 
     def type_named(self, name: str) -> CelType | None:
         """The type of the name when it stands for a type."""
-        found = _TYPES.get(name)
+        found = _TYPES.get(name) or self.structs.aliases.get(name)
         if found is not None:
             return types.type_of(found)
         return types.type_of(types.struct(name)) if self.structs.has(name) else None

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 KEYWORDS: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void"
-    " while".split()
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
+    | {"let", "loop", "package", "namespace", "return", "var", "void", "while"}
 )
 _UNESCAPED: Final = re.compile(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*")
 _SPECIAL: Final = re.compile(r"__|[-./]")

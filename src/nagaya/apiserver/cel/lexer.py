@@ -1,7 +1,8 @@
 """Splitting an expression into tokens.
 
-Numbers of token kinds follow the grammar's order, because lists of expected tokens in messages are printed in that order.
-Text that is no token is reported and skipped, with the extent the real lexer reports: everything up to where it lost hope.
+Numbers of token kinds follow the grammar's order, because lists of expected tokens in messages are printed in that
+order. Text that is no token is reported and skipped, with the extent the real lexer reports: everything up to where it
+lost hope.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Running comprehensions as plain loops.
 
-Each maker takes the step that yields what to loop over, the places of the loop's one or two variables, an optional condition,
-the body, and what a round costs. `all` and `exists` absorb errors like `&&` and `||`; in the others an error decides, and where
-conditions fail it is the last of them that is told.
+Each maker takes the step that yields what to loop over, the places of the loop's one or two variables, an optional
+condition, the body, and what a round costs. `all` and `exists` absorb errors like `&&` and `||`; in the others an
+error decides, and where conditions fail it is the last of them that is told.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from nagaya.apiserver.cel.operators import find
+from nagaya.apiserver.cel.steps import Frame, Step
 from nagaya.apiserver.cel.values import (
     NOTHING,
     CelError,
@@ -20,8 +21,6 @@ from nagaya.apiserver.cel.values import (
     go_type,
 )
 
-Frame = list[Any]
-Step = Callable[[Frame], Any]
 Places = tuple[int, ...]
 Loop = Callable[[Step, Places, Step | None, Step, int], Step]
 

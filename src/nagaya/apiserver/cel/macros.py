@@ -1,4 +1,5 @@
-"""Forms that look like calls and become loops: `has`, `all`, `exists`, `map`, `filter`, `optMap`, `sortBy` and their kin.
+"""Forms that look like calls and become loops: `has`, `all`, `exists`, `map`, `filter`, `optMap`, `sortBy` and their
+kin.
 
 A macro gets the place of the call, the expression before the dot and the arguments, and returns the tree to put there.
 The trees have the shapes the real server makes, since messages about them show it (`_?_:_` in a `filter` whose

@@ -1,14 +1,15 @@
 """JSON data seen through its schema: what an expression gets when it asks a custom resource for a field.
 
-A `Shape` belongs to one schema node and knows how to make a CEL value of its data: dates become timestamps, numbers doubles, objects
-`SchemaObject`s that show only what the schema declares. Values are made when they are asked for and kept for the rest of
-the evaluation. The data itself is never changed.
+A `Shape` belongs to one schema node and knows how to make a CEL value of its data: dates become timestamps, numbers
+doubles, objects `SchemaObject`s that show only what the schema declares. Values are made when they are asked for and
+kept for the rest of the evaluation. The data itself is never changed.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -30,10 +31,12 @@ from nagaya.apiserver.meta.status import JsonObject
 Adopt = Callable[[Any], Any]
 
 _TEXT: Final[JsonObject] = {"type": "string"}
+_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9_=\-]")
 
 
 def with_object_metadata(schema: JsonObject) -> JsonObject:
-    """The schema of a whole object: kind, apiVersion and the names in metadata exist even if it does not mention them."""
+    """The schema of a whole object: kind, apiVersion and the names in metadata exist even if it does not mention
+    them."""
     properties = schema.get("properties") or {}
     metadata = (properties.get("metadata") or {}).get("properties") or {}
     if all((properties.get(name) or {}).get("type") == "string" for name in ("kind", "apiVersion")) and all(
@@ -281,14 +284,16 @@ def _parsed(parse: Callable[[str], Any], what: str) -> Adopt:
 
 
 def _date_time(text: str) -> Any:
-    return times.parse_timestamp(text or "1970-01-01T00:00:00Z", zone_required=False)
+    return times.parse_date_time(text or "1970-01-01T00:00:00Z")
 
 
 def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text.encode(), altchars=b"-_", validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"illegal base64 data: {error}") from None
+    except (binascii.Error, ValueError):
+        wrong = _NOT_BASE64.search(text)
+        position = len(text[: wrong.start()].encode()) if wrong else len(text) // 4 * 4
+        raise ValueError(f"illegal base64 data at input byte {position}") from None
 
 
 _FORMATS: Final[dict[str, Adopt]] = {

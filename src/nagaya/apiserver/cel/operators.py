@@ -1,6 +1,7 @@
 """Equality, order and arithmetic of values, with the errors they can fail with.
 
-Numbers compare across their types; everything else equals only its own kind. Integers are 64 bit and overflow is an error.
+Numbers compare across their types; everything else equals only its own kind. Integers are 64 bit and overflow is an
+error.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ def equal(one: Any, other: Any) -> bool:
     return one.equals(other)
 
 
-def _numbers_equal(one: float, other: float) -> bool:
+def _numbers_equal(one: Any, other: Any) -> bool:
     if isinstance(one, float) or isinstance(other, float):
         return not isnan(one) and not isnan(other) and _numeric_order(one, other) == 0
-    return one == other
+    return bool(one == other)
 
 
 def lists_equal(one: list[Any], other: list[Any]) -> bool:

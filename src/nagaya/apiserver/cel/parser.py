@@ -1,7 +1,7 @@
 """Reading an expression into a tree.
 
-One method per rule of the language's grammar. Mistakes are reported as the real server's parser does: a token too many is
-skipped ("extraneous input"), a closing bracket that is missing is assumed ("missing ')' at '<EOF>'"), and what
+One method per rule of the language's grammar. Mistakes are reported as the real server's parser does: a token too many
+is skipped ("extraneous input"), a closing bracket that is missing is assumed ("missing ')' at '<EOF>'"), and what
 cannot be mended that way ends the reading ("mismatched input", "no viable alternative").
 """
 
@@ -127,9 +127,8 @@ class _Parser:
         return _GiveUpError()
 
     def _no_alternative(self, first: Token, offending: Token) -> _GiveUpError:
-        text = "".join(
-            each.text for each in self._tokens if first.at <= each.at <= offending.at and each.kind is not T.EOF
-        )
+        end = offending.at + (0 if offending.kind is T.EOF else len(offending.text))
+        text = self._issues.text[first.at : end].rstrip()
         if first is not offending and offending.kind in (T.TRUE, T.FALSE, T.NULL):
             message = f"mismatched input '{offending.text}' expecting IDENTIFIER"
         else:
@@ -233,7 +232,9 @@ class _Parser:
                 raise _GiveUpError
         elif first.kind is T.MINUS and self._after().kind not in (T.NUM_INT, T.NUM_FLOAT):
             if self._after().kind not in _START:
-                raise self._lonely_minus()
+                self._no_alternative(first, self._after())
+                self._next()
+                self._sync(_START)
             while self._now.kind is T.MINUS and self._after().kind not in (T.NUM_INT, T.NUM_FLOAT):
                 self._next()
                 count += 1
@@ -254,11 +255,6 @@ class _Parser:
         if count % 2:
             return Call(first.at, "!_" if first.kind is T.EXCLAM else "-_", [node])
         return node
-
-    def _lonely_minus(self) -> _GiveUpError:
-        self._no_alternative(self._now, self._after())
-        self._next()
-        return self._mismatch(_START)
 
     def _dotted(self, operand: Node) -> Node:
         dot = self._next()
@@ -376,8 +372,8 @@ class _Parser:
             if self._accept(T.QUESTION):
                 optional.add(len(elements))
             elements.append(self._nested(closers))
-            self._sync(frozenset({T.RBRACKET, T.COMMA}))
             if self._now.kind is not T.COMMA or self._after().kind not in _START | {T.QUESTION}:
+                self._sync(frozenset({T.RBRACKET, T.COMMA}))
                 break
             self._next()
         self._accept(T.COMMA)
@@ -401,16 +397,18 @@ class _Parser:
 
     def _entries(self, start: frozenset[T], read: Callable[[], Entry]) -> list[Entry]:
         entries: list[Entry] = []
+        self._closers.append(frozenset({T.RBRACE, T.COMMA}))
         while self._now.kind in start or self._now.kind is T.QUESTION:
             try:
                 entries.append(read())
             except _GiveUpError:
                 self._recover()
                 break
-            self._sync(frozenset({T.RBRACE, T.COMMA}))
             if self._now.kind is not T.COMMA or self._after().kind not in start | {T.QUESTION}:
+                self._sync(frozenset({T.RBRACE, T.COMMA}))
                 break
             self._next()
+        self._closers.pop()
         self._accept(T.COMMA)
         return entries
 

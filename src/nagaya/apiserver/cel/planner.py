@@ -1,20 +1,21 @@
 """Turning a checked expression into Python closures.
 
-A closure takes the evaluation's frame, a list: its budget first, then one place per variable. Where the checker knows the types,
-operators become the plain Python operation; what the checker could not know is tested at run time, with the usual
-errors. Parts that are constant are computed once, here.
+A closure takes the evaluation's frame, a list: its budget first, then one place per variable. Where the checker knows
+the types, operators become the plain Python operation; what the checker could not know is tested at run time, with the
+usual errors. Parts that are constant are computed once, here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
-from nagaya.apiserver.cel import access, loops, operators
-from nagaya.apiserver.cel.declarations import Function, Overload, accepts, is_certain
+from nagaya.apiserver.cel import access, loops, operators, steps
+from nagaya.apiserver.cel.budget import Budget
+from nagaya.apiserver.cel.declarations import Function, Implementation, is_certain
 from nagaya.apiserver.cel.environment import Environment
 from nagaya.apiserver.cel.operators import MAX_INT, MIN_INT
+from nagaya.apiserver.cel.steps import Frame, Step
 from nagaya.apiserver.cel.syntax import (
     Call,
     Comprehension,
@@ -39,10 +40,9 @@ from nagaya.apiserver.cel.values import (
 )
 from nagaya.apiserver.crd import patterns
 
-Frame = list[Any]
-Step = Callable[[Frame], Any]
-
-_CONVERSIONS: Final = frozenset("bool bytes double duration dyn int string timestamp type uint".split())
+_CONVERSIONS: Final = frozenset(
+    ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
+)
 _WITH_PATTERN: Final = frozenset({"matches", "find", "findAll"})
 _FAST: Final = frozenset({Kind.STRING, Kind.INT, Kind.BOOL})
 
@@ -103,6 +103,8 @@ class Planner:
         place = self._places.get(name)
         if place is None:
             assert node.type.kind is Kind.TYPE
+            if name in self._environment.structs.aliases:
+                raise PlanError(f"reference to undefined type: {name}")
             return Constant(TypeValue(name))
         return lambda frame: frame[place]
 
@@ -162,22 +164,22 @@ class Planner:
         declared = self._environment.function(node.function)
         assert declared is not None
         nodes = node.args if node.target is None else [node.target, *node.args]
-        steps = [self.plan(each) for each in nodes]
-        if node.function in _WITH_PATTERN and isinstance(steps[1], Constant) and isinstance(steps[1].value, str):
+        planned = [self.plan(each) for each in nodes]
+        if node.function in _WITH_PATTERN and isinstance(planned[1], Constant) and isinstance(planned[1].value, str):
             try:
-                patterns.compiled(steps[1].value)
+                patterns.compiled(planned[1].value)
             except ValueError as error:
                 raise PlanError(str(error)) from error
         chosen = self._choose(declared, node, nodes)
-        step = _invocation(chosen, steps, declared.charged)
-        if node.function in _CONVERSIONS and isinstance(steps[0], Constant):
+        step = steps.invocation(chosen, planned, declared.charged)
+        if node.function in _CONVERSIONS and isinstance(planned[0], Constant):
             try:
-                return Constant(step([None]))
+                return Constant(step([Budget()]))
             except CelError as error:
                 raise PlanError(str(error)) from error
         return step
 
-    def _choose(self, declared: Function, node: Call, nodes: list[Node]) -> Callable[..., Any]:
+    def _choose(self, declared: Function, node: Call, nodes: list[Node]) -> Implementation:
         """What computes the call: one implementation, or a choice among them by the values' types."""
         if declared.lenient:
             return node.overloads[0].implementation
@@ -185,8 +187,8 @@ class Planner:
             overload = node.overloads[0]
             if all(is_certain(param, each.type) for param, each in zip(overload.params, nodes, strict=True)):
                 return overload.implementation
-            return _guarded(declared, (overload,))
-        return _guarded(declared, declared.overloads)
+            return steps.guarded(declared, (overload,))
+        return steps.guarded(declared, declared.overloads)
 
     def _otherwise(self, node: Call) -> Step:
         assert node.target is not None
@@ -220,10 +222,10 @@ class Planner:
         return optional_map
 
     def _and(self, node: Call) -> Step:
-        return _logical([self.plan(arg) for arg in node.args], decisive=False)
+        return steps.logical([self.plan(arg) for arg in node.args], decisive=False)
 
     def _or(self, node: Call) -> Step:
-        return _logical([self.plan(arg) for arg in node.args], decisive=True)
+        return steps.logical([self.plan(arg) for arg in node.args], decisive=True)
 
     def _conditional(self, node: Call) -> Step:
         condition, truthy, falsy = (self.plan(arg) for arg in node.args)
@@ -266,16 +268,8 @@ class Planner:
 
     def _relation(self, node: Call) -> Step:
         one, other = (self.plan(arg) for arg in node.args)
-        function = node.function
-        accepted = _RELATIONS[function]
-        kinds = {arg.type.kind for arg in node.args}
-        if kinds == {Kind.INT}:
-            return _INTEGER_RELATIONS[function](one, other)
-
-        def relation(frame: Frame) -> bool:
-            return operators.order(one(frame), other(frame), function) in accepted
-
-        return relation
+        integers = all(arg.type.kind is Kind.INT for arg in node.args)
+        return steps.relation(node.function, one, other, integers=integers)
 
     def _sum(self, node: Call) -> Step:
         one, other = (self.plan(arg) for arg in node.args)
@@ -331,16 +325,16 @@ class Planner:
     # Literals and loops.
 
     def _list(self, node: ListLiteral) -> Step:
-        steps = [self.plan(each) for each in node.elements]
+        parts = [self.plan(each) for each in node.elements]
         if not node.optional:
-            if all(isinstance(step, Constant) for step in steps):
-                return Constant([step([]) for step in steps])
-            return lambda frame: [step(frame) for step in steps]
+            if all(isinstance(step, Constant) for step in parts):
+                return Constant([step([]) for step in parts])
+            return lambda frame: [step(frame) for step in parts]
         marked = node.optional
 
         def with_optionals(frame: Frame) -> list[Any]:
             found = []
-            for index, step in enumerate(steps):
+            for index, step in enumerate(parts):
                 value = step(frame)
                 if index in marked:
                     if not isinstance(value, Optional):
@@ -355,14 +349,14 @@ class Planner:
         return with_optionals
 
     def _map(self, node: MapLiteral) -> Step:
-        steps = []
+        parts = []
         for entry in node.entries:
             assert entry.key is not None
-            steps.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
+            parts.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
 
         def build(frame: Frame) -> dict[Any, Any]:
             made: dict[Any, Any] = {}
-            for key_step, value_step, optional in steps:
+            for key_step, value_step, optional in parts:
                 key, value = key_step(frame), value_step(frame)
                 if optional:
                     if not isinstance(value, Optional):
@@ -375,7 +369,7 @@ class Planner:
                 loops.insert(made, key, value, replace=True)
             return made
 
-        if all(isinstance(step, Constant) for pair in steps for step in pair[:2]):
+        if all(isinstance(step, Constant) for pair in parts for step in pair[:2]):
             return Constant(build([]))
         return build
 
@@ -383,11 +377,11 @@ class Planner:
         construct = self._environment.structs.constructor(node.name)
         if construct is None:
             raise PlanError(f"unknown type: {node.name}")
-        steps = [(entry.name, self.plan(entry.value), entry.optional) for entry in node.fields]
+        parts = [(entry.name, self.plan(entry.value), entry.optional) for entry in node.fields]
 
         def build(frame: Frame) -> Any:
             fields: dict[str, Any] = {}
-            for name, step, optional in steps:
+            for name, step, optional in parts:
                 value = step(frame)
                 if optional:
                     if not isinstance(value, Optional):
@@ -426,103 +420,6 @@ class Planner:
         weight = 2 + weigh(second) + (weigh(first) if first is not None else 0)
         return loops.LOOPS[node.kind](source, places, conditions[0] if conditions else None, step, weight)
 
-
-def _logical(terms: list[Step], *, decisive: bool) -> Step:
-    """`&&` and `||`: a term with the decisive value settles it, whatever errors the others have."""
-    undecided = not decisive
-
-    def many(frame: Frame) -> bool:
-        failure: CelError | None = None
-        for term in terms:
-            try:
-                value = term(frame)
-            except CelError as error:
-                failure = failure or error
-                continue
-            if value is decisive:
-                return decisive
-            if value is not undecided:
-                failure = failure or NoSuchOverloadError()
-        if failure is not None:
-            raise failure
-        return undecided
-
-    if len(terms) != 2:
-        return many
-    one, other = terms
-
-    def two(frame: Frame) -> bool:
-        try:
-            value = one(frame)
-        except CelError:
-            with suppress(CelError):
-                if other(frame) is decisive:
-                    return decisive
-            raise
-        if value is decisive:
-            return decisive
-        second = other(frame)
-        if second is decisive:
-            return decisive
-        if value is undecided and second is undecided:
-            return undecided
-        raise NoSuchOverloadError
-
-    return two
-
-
-def _invocation(implementation: Callable[..., Any], steps: list[Step], charged: bool) -> Step:
-    if charged:
-        return lambda frame: implementation(frame[0], *[step(frame) for step in steps])
-    match steps:
-        case []:
-            return lambda _: implementation()
-        case [one]:
-            return lambda frame: implementation(one(frame))
-        case [one, two]:
-            return lambda frame: implementation(one(frame), two(frame))
-    return lambda frame: implementation(*[step(frame) for step in steps])
-
-
-def _guarded(declared: Function, overloads: tuple[Overload, ...]) -> Callable[..., Any]:
-    skip = 1 if declared.charged else 0
-
-    def guarded(*args: Any) -> Any:
-        values = args[skip:]
-        for overload in overloads:
-            if len(overload.params) == len(values) and all(map(accepts, overload.params, values)):
-                return overload.implementation(*args)
-        given = ", ".join(map(type_name, values))
-        raise NoSuchOverloadError(f"no such overload: {declared.name}({given})")
-
-    return guarded
-
-
-_RELATIONS: Final = {"_<_": (-1,), "_<=_": (-1, 0), "_>_": (1,), "_>=_": (0, 1)}
-
-
-def _integer_relation(function: str, compare: Callable[[Any, Any], bool]) -> Callable[[Step, Step], Step]:
-    accepted = _RELATIONS[function]
-
-    def make(one: Step, other: Step) -> Step:
-        def relation(frame: Frame) -> bool:
-            left, right = one(frame), other(frame)
-            try:
-                return compare(left, right)
-            except TypeError:
-                return operators.order(left, right, function) in accepted
-
-        return relation
-
-    return make
-
-
-_INTEGER_RELATIONS: Final = {
-    "_<_": _integer_relation("_<_", lambda left, right: left < right),
-    "_<=_": _integer_relation("_<=_", lambda left, right: left <= right),
-    "_>_": _integer_relation("_>_", lambda left, right: left > right),
-    "_>=_": _integer_relation("_>=_", lambda left, right: left >= right),
-}
 
 _SPECIAL: Final[dict[str, Callable[[Planner, Call], Step]]] = {
     "_&&_": Planner._and,

@@ -9,7 +9,7 @@ from nagaya.apiserver.cel.budget import Budget
 from nagaya.apiserver.cel.checker import check
 from nagaya.apiserver.cel.environment import Environment
 from nagaya.apiserver.cel.parser import parse
-from nagaya.apiserver.cel.planner import Planner, PlanError, Step, weigh
+from nagaya.apiserver.cel.planner import PlanError, Planner, Step, weigh
 from nagaya.apiserver.cel.source import CompileError, Issues
 from nagaya.apiserver.cel.syntax import Ident, Node, Select, children
 from nagaya.apiserver.cel.types import CelType
@@ -55,8 +55,8 @@ class Program:
 
 
 def compile(expression: str, environment: Environment) -> Program:
-    """Read, check and plan an expression. Raises CompileError with what is wrong with it, or PlanError when a constant part of
-    it cannot be computed."""
+    """Read, check and plan an expression. Raises CompileError with what is wrong with it, or PlanError when a constant
+    part of it cannot be computed."""
     issues = Issues(expression)
     root = parse(expression, environment.macros, issues)
     if issues or root is None:

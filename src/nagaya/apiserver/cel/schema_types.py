@@ -1,13 +1,13 @@
 """The CEL types that a schema gives its data.
 
-An object becomes a type of its own, named by its path below the node the rules stand at (`selfType.spec.@idx`), because messages show
-these names. What the schema does not describe has no type and cannot be used: unknown fields, and lists or maps of
-them.
+An object becomes a type of its own, named by its path below the node the rules stand at (`selfType.spec.@idx`),
+because messages show these names. What the schema does not describe has no type and cannot be used: unknown fields,
+and lists or maps of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nagaya.apiserver.cel import types
@@ -23,6 +23,7 @@ _FORMATS: Final = {
     "date": types.TIMESTAMP,
     "date-time": types.TIMESTAMP,
 }
+_ALIASES: Final = {"timestamp": types.TIMESTAMP, "duration": types.DURATION, "any": types.ANY}
 
 
 class SchemaTypes:
@@ -78,3 +79,8 @@ class SchemaTypes:
     def constructor(self, name: str) -> Callable[[dict[str, Any]], Any] | None:
         """Expressions cannot write objects of a schema."""
         return None
+
+    @property
+    def aliases(self) -> Mapping[str, CelType]:
+        """Names by which schemas know types of the language."""
+        return _ALIASES

@@ -1,7 +1,7 @@
 """What is wrong with an expression, and where, printed with the line and a caret below it.
 
-Offsets count characters. An `Issues` collects findings in any order and prints them by place, as users of the real server
-know it: `ERROR: <input>:1:6: undeclared reference to 'x' (in container '')` and the snippet.
+Offsets count characters. An `Issues` collects findings in any order and prints them by place, as users of the real
+server know it: `ERROR: <input>:1:6: undeclared reference to 'x' (in container '')` and the snippet.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Issues:
     def __str__(self) -> str:
         starts = _line_starts(self.text)
         kept = self.found[:_MAX_REPORTED]
-        placed = sorted((_place(starts, issue.offset) + (issue.message,) for issue in kept), key=lambda each: each[:2])
+        placed = sorted(((*_place(starts, issue.offset), issue.message) for issue in kept), key=lambda each: each[:2])
         lines = [_render(self.text, starts, line, column, message) for line, column, message in placed]
         if len(self.found) > _MAX_REPORTED:
             lines.append(f"{len(self.found) - _MAX_REPORTED} more errors were truncated")

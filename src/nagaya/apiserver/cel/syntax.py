@@ -1,14 +1,15 @@
 """The tree an expression is read into.
 
-Every node knows the offset that messages about it point to (`at`): the operator of an operation, the opening bracket of a call
-or literal, the first character of a name. The checker sets `type` on each node and resolves names in place; after that the
-tree is not changed any more.
+Every node knows the offset that messages about it point to (`at`): the operator of an operation, the opening bracket
+of a call or literal, the first character of a name. The checker sets `type` on each node and resolves names in place;
+after that the tree is not changed any more.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from nagaya.apiserver.cel.declarations import Overload
 from nagaya.apiserver.cel.types import UNCHECKED, CelType
 
 
@@ -68,7 +69,7 @@ class Call(Node):
         self.function = function
         self.target = target
         self.args = args
-        self.overloads: tuple[Any, ...] = ()
+        self.overloads: tuple[Overload, ...] = ()
 
 
 class OptionalMap(Call):
@@ -136,8 +137,9 @@ class StructLiteral(Node):
 class Comprehension(Node):
     """A loop over a list or map, made by a macro.
 
-    The general form (init, condition, step, result over the accumulator) is what the checker sees, so that messages are the
-    usual ones. `kind` and `parts` name the macro and its own arguments, so that the planner can run it as a plain loop.
+    The general form (init, condition, step, result over the accumulator) is what the checker sees, so that messages
+    are the usual ones. `kind` and `parts` name the macro and its own arguments, so that the planner can run it as a
+    plain loop.
     """
 
     __slots__ = (

@@ -10,12 +10,28 @@ from zoneinfo import ZoneInfo
 
 from nagaya.apiserver.cel import goformat
 from nagaya.apiserver.cel.values import CelError, Duration, Timestamp
+from nagaya.apiserver.meta import gostring
 
 SECOND: Final = 1_000_000_000
-_RFC3339: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:(Z)|([+-])(\d\d):(\d\d))?", re.ASCII
-)
-_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+_RFC3339: Final = "2006-01-02T15:04:05Z07:00"
+_LOCAL: Final = "2006-01-02T15:04:05"
+_DATE: Final = "2006-01-02"
+_ELEMENTS: Final = re.compile(r"2006|01|02|15|04|05|Z07:00|[-T:]")
+_PATTERNS: Final = {
+    "2006": re.compile(r"\d{4}", re.ASCII),
+    "15": re.compile(r"\d\d?", re.ASCII),
+    "Z07:00": re.compile(r"Z|([+-])([01]\d|2[0-4]):([0-5]\d|60)", re.ASCII),
+    **{each: re.compile(r"\d\d", re.ASCII) for each in ("01", "02", "04", "05")},
+}
+_LIMITS: Final = {
+    "2006": ("year", 0, 9999),
+    "01": ("month", 1, 12),
+    "02": ("day", 0, 99),
+    "15": ("hour", 0, 23),
+    "04": ("minute", 0, 59),
+    "05": ("second", 0, 59),
+}
+_FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
 _SPAN: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _UNITS: Final = {
     "ns": 1,
@@ -42,39 +58,63 @@ _WORDS: Final = (
 _LIMIT: Final = 2**63
 
 
-def parse_timestamp(text: str, *, zone_required: bool = True) -> Timestamp:
-    """An RFC 3339 date with time."""
-    found = _RFC3339.fullmatch(text)
-    if found is None or (zone_required and not found[8] and not found[9]):
-        raise ValueError(f'parsing time "{text}"')
-    ns = _days(found[1], found[2], found[3]) * 86400 * SECOND
-    hour, minute, second = int(found[4]), int(found[5]), int(found[6])
-    if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f'parsing time "{text}": out of range')
-    ns += (hour * 3600 + minute * 60 + second) * SECOND + int((found[7] or "0")[:9].ljust(9, "0"))
-    offset = 0
-    if found[9]:
-        zone_hours, zone_minutes = int(found[10]), int(found[11])
-        if zone_hours > 24 or zone_minutes > 60:
-            raise ValueError(f'parsing time "{text}": out of range')
-        offset = (zone_hours * 3600 + zone_minutes * 60) * (-1 if found[9] == "-" else 1)
-    return Timestamp(ns - offset * SECOND, offset)
+def parse_timestamp(text: str) -> Timestamp:
+    """An RFC 3339 date with time and zone."""
+    return _parse(text, _RFC3339)
+
+
+def parse_date_time(text: str) -> Timestamp:
+    """What schemas take for a date with time: the zone may be missing, and is then UTC."""
+    try:
+        return _parse(text, _RFC3339)
+    except ValueError:
+        return _parse(text, _LOCAL)
 
 
 def parse_date(text: str) -> Timestamp:
     """A date without a time: its beginning in UTC."""
-    found = _DATE.fullmatch(text)
-    if found is None:
-        raise ValueError(f'parsing time "{text}"')
-    return Timestamp(_days(found[1], found[2], found[3]) * 86400 * SECOND)
+    return _parse(text, _DATE)
 
 
-def _days(year_text: str, month_text: str, day_text: str) -> int:
-    year, month, day = int(year_text), int(month_text), int(day_text)
-    if year == 0:
-        # Before what Python can say; only used to find out that it is out of range.
-        return -719528 + (month - 1) * 31 + day - 1
-    return (datetime(year, month, day, tzinfo=UTC) - _EPOCH).days
+def _parse(text: str, layout: str) -> Timestamp:
+    """Read a date element by element, as Go does, and complain about the first that does not fit."""
+    numbers: dict[str, int] = {}
+    rest, ns, offset = text, 0, 0
+    quoted = gostring.quote(text)
+    for element in _ELEMENTS.findall(layout):
+        pattern = _PATTERNS.get(element)
+        found = pattern.match(rest) if pattern else None
+        if pattern is None:
+            found = re.compile(re.escape(element)).match(rest)
+        if found is None:
+            layout_text = (
+                f"as {gostring.quote(layout)}: cannot parse {gostring.quote(rest)} as {gostring.quote(element)}"
+            )
+            raise ValueError(f"parsing time {quoted} {layout_text}")
+        rest = rest[found.end() :]
+        if element in _LIMITS:
+            name, low, high = _LIMITS[element]
+            numbers[element] = int(found[0])
+            if not low <= numbers[element] <= high:
+                raise ValueError(f"parsing time {quoted}: {name} out of range")
+        if element == "05" and (fraction := _FRACTION.match(rest)):
+            ns, rest = int(fraction[1][:9].ljust(9, "0")), rest[fraction.end() :]
+        if element == "Z07:00" and found[0] != "Z":
+            offset = (int(found[2]) * 3600 + int(found[3]) * 60) * (-1 if found[1] == "-" else 1)
+    if rest:
+        raise ValueError(f"parsing time {quoted}: extra text: {gostring.quote(rest)}")
+    days = _days(numbers["2006"], numbers["01"], numbers["02"], quoted)
+    seconds = days * 86400 + numbers.get("15", 0) * 3600 + numbers.get("04", 0) * 60 + numbers.get("05", 0) - offset
+    return Timestamp(seconds * SECOND + ns, offset)
+
+
+def _days(year: int, month: int, day: int, quoted: str) -> int:
+    # Python's calendar begins with the year 1; the year 0 is a leap year like 400.
+    shift = 400 if year == 0 else 0
+    try:
+        return (datetime(year + shift, month, day, tzinfo=UTC) - _EPOCH).days - (146097 if shift else 0)
+    except ValueError:
+        raise ValueError(f"parsing time {quoted}: day out of range") from None
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -120,7 +120,7 @@ def _format(node: Call, text: str, values: list[Node], issues: Issues) -> None:
             if isinstance(piece, Clause):
                 used += 1
                 letter = piece.letter.lower()
-                wrong = _unfit(letter, values[piece.index])
+                wrong = _unfit(letter, values[piece.place])
                 if wrong is not None:
                     message = WRONG_TYPE[letter].format(wrong.type.name)
                     issues.report(wrong.at, f"error during formatting: {message}")

@@ -1,8 +1,9 @@
 """What expressions compute with.
 
-Most CEL values are Python's own: None, bool, int, float, str, bytes, list and dict. The rest is here: unsigned integers, points
-in time, durations, optionals, types as values, and the base of the opaque ones (quantities, addresses, ...). Python
-takes `True` for `1` and `1` for `1.0`; nothing outside `operators` may compare CEL values with `==`.
+Most CEL values are Python's own: None, bool, int, float, str, bytes, list and dict. The rest is here: unsigned
+integers, points in time, durations, optionals, types as values, and the base of the opaque ones (quantities,
+addresses, ...). Python takes `True` for `1` and `1` for `1.0`; nothing outside `operators` may compare CEL values with
+`==`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Duration:
 
 
 class Timestamp:
-    """A point in time: nanoseconds since 1970 in UTC. `offset` is the zone it was written in, in seconds, for printing."""
+    """A point in time: nanoseconds since 1970 in UTC. `offset` is the zone it was written in, in seconds, for
+    printing."""
 
     __slots__ = ("ns", "offset")
 

@@ -16,6 +16,7 @@ from nagaya.apiserver.crd import default_rules, field_paths, internal_form, prun
 from nagaya.apiserver.crd.rules import RuleCompiler
 from nagaya.apiserver.crd.schema import Schema, SchemaTooDeepError, read
 from nagaya.apiserver.meta.field_errors import (
+    OMITTED,
     FieldError,
     Path,
     forbidden,
@@ -171,6 +172,10 @@ class _Checker:
             self.rule_errors.append(internal(where, "this server cannot evaluate rules"))
             return
         rules = self._compile_rules(schema.raw, resource_root=place.root or schema.embedded)
+        for problem in rules.problems:
+            if not problem.member:
+                self.rule_errors.append(FieldError(problem.cause, str(where), OMITTED, problem.detail))
+                return
         for position, rule in enumerate(schema.rules):
             at = where.index(position)
             for problem in rules.problems:

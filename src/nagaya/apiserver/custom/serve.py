@@ -16,7 +16,7 @@ from nagaya.apiserver.custom.scale import scale_subresource
 from nagaya.apiserver.custom.strategy import CustomStatusStrategy, CustomStrategy
 from nagaya.apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
 from nagaya.apiserver.meta.status import JsonObject
-from nagaya.apiserver.registry.resource import Resource, Subresource, TableMaker
+from nagaya.apiserver.registry.resource import Decoder, Resource, Subresource, TableMaker
 from nagaya.apiserver.schema.openapi_types import types_from_openapi
 from nagaya.apiserver.table.custom import CustomTable
 from nagaya.world import World
@@ -71,7 +71,7 @@ class _Definition:
             strategy=CustomStrategy(compiled),
             struct=self._types[api_version],
             codec=CustomCodec(api_version, self._storage_version, self._compiled, self._converter, self._since),
-            decoder=compiled.decode,
+            decoder=_decoder(compiled),
             tables=_tables(version, self._world.clock.now),
             managers=self._managers(kind, compiled),
             builtin=False,
@@ -102,6 +102,15 @@ def _converter(definition: JsonObject, caller: WebhookCaller, world: World) -> C
     if conversion.get("strategy") == "Webhook":
         return ByWebhook(definition["metadata"]["name"], conversion.get("webhook") or {}, caller, world)
     return Renaming()
+
+
+def _decoder(compiled: CustomResource) -> Decoder:
+    def read(
+        value: JsonObject, *, report: bool, body: bytes | None = None, repeated: bool = False
+    ) -> tuple[JsonObject, list[str]]:
+        return compiled.decode(value, report=report)
+
+    return read
 
 
 def _tables(version: JsonObject, now: Callable[[], datetime]) -> TableMaker:

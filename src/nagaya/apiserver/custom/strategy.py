@@ -17,6 +17,7 @@ from nagaya.apiserver.registry.strategy import Strategy
 class CustomStrategy(Strategy):
     """The main endpoint of a custom resource."""
 
+    finalizers_checked = False
     allow_unconditional_update = False
     name_check = staticmethod(names.name_is_subdomain)
 
@@ -77,6 +78,7 @@ class CustomStrategy(Strategy):
 class CustomStatusStrategy(Strategy):
     """The status endpoint of a custom resource."""
 
+    finalizers_checked = False
     allow_unconditional_update = False
     reset_fields = ("metadata", "spec")
 

@@ -215,6 +215,16 @@ _FINALIZERS: Final = METADATA.child("finalizers")
 _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, "kubernetes"})
 
 
+def validate_known_finalizers(metadata: JsonObject, path: Path = _FINALIZERS) -> list[FieldError]:
+    """The finalizers of a built-in kind are Kubernetes' own or have a domain."""
+    problem = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(path.index(position), finalizer, problem)
+        for position, finalizer in enumerate(metadata.get("finalizers") or ())
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+    ]
+
+
 def finalizer_warnings(finalizers: Iterable[str], path: Path = _FINALIZERS) -> list[str]:
     """What to tell a client that gives a custom resource finalizers without a domain."""
     warnings: list[str] = []

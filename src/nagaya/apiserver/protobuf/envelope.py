@@ -45,9 +45,9 @@ def _unwrap(body: bytes) -> tuple[str, str, int, int]:
                 if inner in {1, 2} and inner_type != wire.BYTES:
                     raise special.wrong_type(inner_type, "APIVersion" if inner == 1 else "Kind")
                 if inner == 1:
-                    api_version = wire.text(body, inner_begin, inner_after)
+                    api_version = special.text(body, inner_begin, inner_after)
                 elif inner == 2:
-                    kind = wire.text(body, inner_begin, inner_after)
+                    kind = special.text(body, inner_begin, inner_after)
         elif number == 2:
             start, end = begin, after
     return api_version, kind, start, end

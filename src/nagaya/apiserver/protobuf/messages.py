@@ -7,55 +7,25 @@ same rules as for JSON: the object that comes out is the one that Go would write
 
 from __future__ import annotations
 
-import struct as packing
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
 from nagaya.apiserver.builtins import facts, readers
 from nagaya.apiserver.builtins.gotypes import GoField, GoList, GoMap, GoScalar, GoStruct, GoUntyped
-from nagaya.apiserver.meta import base64text
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.protobuf import special, wire
+from nagaya.apiserver.protobuf.table import Message, Number, Step, Table
 from nagaya.apiserver.schema.types import Omit, Type
-
-Message = Callable[[bytes, int, int, int], Any]
-"""Takes a body, the range of a message in it, and how deep it is nested."""
-
-Number = Callable[[int], Any]
-"""Takes the value of a varint."""
 
 MAX_DEPTH: Final = 100
 """How deep messages may be nested. Real ones have about twenty levels; only schemas of custom resources have more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What to do with a field: one of `message`, `number`, or `embedded` is set."""
-
-    name: str
-    message: Message | None = None
-    number: Number | None = None
-    embedded: _Table | None = None
-    repeated: bool = False
-    is_map: bool = False
-    is_struct: bool = False
-    fixed: bool = False
-    drops_empty: bool = False
-
-    @property
-    def wire_type(self) -> int:
-        return wire.FIXED64 if self.fixed else wire.VARINT if self.number else wire.BYTES
-
-
-_Table = dict[int, _Entry]
-
-
 @cache
 def struct_message(struct: GoStruct) -> Message:
     """The function that reads a struct."""
-    tables: list[_Table] = []
+    tables: list[Table] = []
     always: list[tuple[str, readers.Zero]] = []
 
     def read(data: bytes, start: int, end: int, depth: int) -> Any:
@@ -65,7 +35,7 @@ def struct_message(struct: GoStruct) -> Message:
         if depth > MAX_DEPTH:
             raise DecodeError("proto: messages are nested too deep")
         result: dict[str, Any] = {}
-        _read_into(result, tables[0], data, [(start, end)], depth)
+        _read_into(result, tables[0], data, ((start, end),), depth + 1)
         for name, make in always:
             if name not in result:
                 result[name] = make()
@@ -75,8 +45,9 @@ def struct_message(struct: GoStruct) -> Message:
 
 
 def _read_into(
-    result: dict[str, Any], table: _Table, data: bytes, ranges: Iterable[tuple[int, int]], depth: int
+    result: dict[str, Any], table: Table, data: bytes, ranges: Sequence[tuple[int, int]], depth: int
 ) -> None:
+    steps = table.steps
     # A message that is given in several parts is their concatenation: structs are read when all parts are known.
     parts: dict[int, list[tuple[int, int]]] = {}
     for start, end in ranges:
@@ -86,102 +57,115 @@ def _read_into(
             position += 1
             if tag >= 0x80:
                 tag, position = wire.varint(data, position - 1, end)
-            number, kind = tag >> 3, tag & 7
-            entry = table.get(number)
-            if entry is None:
-                wire.check_tag(number, kind)
-                position = wire.skip(data, kind, position, end)
-            elif kind == wire.BYTES:
-                if position < end and data[position] < 0x80:
-                    begin = position + 1
-                    position = begin + data[position]
-                    if position > end:
-                        raise wire.truncated()
-                else:
-                    begin, position = wire.length(data, position, end)
-                if entry.message is not None and not entry.is_struct:
-                    _take(result, entry, entry.message(data, begin, position, depth + 1))
-                elif entry.number is not None and entry.repeated:
-                    _take_packed(result, entry, data, begin, position)
-                elif entry.number is None:
-                    parts.setdefault(number, []).append((begin, position))
-                else:
-                    raise special.wrong_type(kind, _go_field(entry.name))
-            elif kind == wire.VARINT and entry.number is not None and not entry.fixed:
-                value, position = wire.varint(data, position, end)
-                _take(result, entry, entry.number(value))
-            elif kind == wire.FIXED64 and entry.fixed:
-                if position + 8 > end:
+            found = steps.get(tag)
+            if found is None:
+                position = _unexpected(table, data, tag, position, end)
+                continue
+            step, name, read = found
+            if step >= Step.NUMBER:
+                position = _read_number(result, found, data, position, end)
+                continue
+            if position < end and data[position] < 0x80:
+                begin = position + 1
+                position = begin + data[position]
+                if position > end:
                     raise wire.truncated()
-                _take(result, entry, _double(data, position))
-                position += 8
             else:
-                raise special.wrong_type(kind, _go_field(entry.name))
-    for number, found in parts.items():
-        _take_parts(result, table[number], data, found, depth)
+                begin, position = wire.length(data, position, end)
+            if step == Step.NONEMPTY:
+                value = read(data, begin, position, depth)
+                if value:
+                    result[name] = value
+                else:
+                    result.pop(name, None)
+            elif step == Step.PART:
+                parts.setdefault(tag, []).append((begin, position))
+            elif step == Step.PAIR:
+                key, value = read(data, begin, position, depth)
+                result.setdefault(name, {})[key] = value
+            elif step == Step.ITEM:
+                result.setdefault(name, []).append(read(data, begin, position, depth))
+            elif step == Step.VALUE:
+                result[name] = read(data, begin, position, depth)
+            else:
+                while begin < position:
+                    packed, begin = wire.varint(data, begin, position)
+                    result.setdefault(name, []).append(read(packed))
+    for tag, known in parts.items():
+        _, name, read = steps[tag]
+        if isinstance(read, Table):
+            _read_into(result, read, data, known, depth)
+        elif len(known) == 1:
+            result[name] = read(data, *known[0], depth)
+        else:
+            joined = b"".join(data[start:end] for start, end in known)
+            result[name] = read(joined, 0, len(joined), depth)
 
 
-def _take(result: dict[str, Any], entry: _Entry, value: Any) -> None:
-    if entry.is_map:
-        result.setdefault(entry.name, {})[value[0]] = value[1]
-    elif entry.repeated:
-        result.setdefault(entry.name, []).append(value)
-    elif value or not entry.drops_empty:
-        result[entry.name] = value
+def _read_number(result: dict[str, Any], found: tuple[int, str, Any], data: bytes, position: int, end: int) -> int:
+    step, name, read = found
+    if step >= Step.FIXED:
+        if position + 8 > end:
+            raise wire.truncated()
+        value = special.double(data, position)
+        position += 8
     else:
-        result.pop(entry.name, None)
-
-
-def _take_packed(result: dict[str, Any], entry: _Entry, data: bytes, position: int, end: int) -> None:
-    assert entry.number is not None
-    while position < end:
-        value, position = wire.varint(data, position, end)
-        _take(result, entry, entry.number(value))
-
-
-def _take_parts(result: dict[str, Any], entry: _Entry, data: bytes, parts: list[tuple[int, int]], depth: int) -> None:
-    if entry.embedded is not None:
-        _read_into(result, entry.embedded, data, parts, depth)
-        return
-    assert entry.message is not None
-    if len(parts) == 1:
-        result[entry.name] = entry.message(data, *parts[0], depth + 1)
+        if position < end and data[position] < 0x80:
+            raw, position = data[position], position + 1
+        else:
+            raw, position = wire.varint(data, position, end)
+        value = read(raw)
+    if step == Step.NUMBER_ITEM:
+        result.setdefault(name, []).append(value)
+    elif value or step in {Step.NUMBER, Step.FIXED}:
+        result[name] = value
     else:
-        joined = b"".join(data[start:end] for start, end in parts)
-        result[entry.name] = entry.message(joined, 0, len(joined), depth + 1)
+        result.pop(name, None)
+    return position
 
 
-def _table(struct: GoStruct) -> _Table:
-    table: _Table = {}
+def _unexpected(table: Table, data: bytes, tag: int, position: int, end: int) -> int:
+    """The position after a field that the struct does not have, at least not in this form."""
+    number, kind = tag >> 3, tag & 7
+    wire.check_tag(number, kind)
+    if number in table.names:
+        raise special.wrong_type(kind, table.names[number])
+    return wire.skip(data, kind, position, end)
+
+
+def _table(struct: GoStruct) -> Table:
+    table = Table()
     for name, field in struct.fields.items():
         assert isinstance(field, GoField)
         if field.number:
             here = table
             for number, embedding in zip(field.via_numbers, field.via, strict=True):
-                entry = here.setdefault(number, _Entry(embedding, embedded={}))
-                assert entry.embedded is not None
-                here = entry.embedded
-            here[field.number] = _entry(name, field)
+                here = here.embedded(number, embedding)
+            _add(here, name, field)
     return table
 
 
-def _entry(name: str, field: GoField) -> _Entry:
-    drops_empty = not field.pointer and field.omit is not Omit.NEVER and not readers.is_struct(field.type)
-    drops_empty = drops_empty or field.omit is Omit.ZERO
-    kind = field.type
-    if isinstance(kind, GoMap):
-        return _Entry(name, _map_entry(kind.element), is_map=True)
-    if isinstance(kind, GoList) and not kind.message:
-        number = _number(kind.element)
-        if number is not None:
-            return _Entry(name, number=number, repeated=True)
-        return _Entry(name, _message(kind.element), repeated=True)
-    if isinstance(kind, GoScalar) and kind.name == "number":
-        return _Entry(name, number=int, fixed=True, drops_empty=drops_empty)
+def _add(table: Table, name: str, field: GoField) -> None:
+    kind, at = field.type, field.number
+    drops = field.omit is Omit.ZERO or not (field.pointer or field.omit is Omit.NEVER or readers.is_struct(kind))
     number = _number(kind)
-    if number is not None:
-        return _Entry(name, number=number, drops_empty=drops_empty)
-    return _Entry(name, _message(kind), is_struct=isinstance(kind, GoStruct), drops_empty=drops_empty)
+    if isinstance(kind, GoMap):
+        table.add(at, wire.BYTES, Step.PAIR, name, _pair(kind.element))
+    elif isinstance(kind, GoList) and not kind.message:
+        number = _number(kind.element)
+        if number is None:
+            table.add(at, wire.BYTES, Step.ITEM, name, _message(kind.element))
+        else:
+            table.add(at, wire.VARINT, Step.NUMBER_ITEM, name, number)
+            table.add(at, wire.BYTES, Step.PACKED, name, number)
+    elif isinstance(kind, GoScalar) and kind.name == "number":
+        table.add(at, wire.FIXED64, Step.FIXED_NONEMPTY if drops else Step.FIXED, name, None)
+    elif number is not None:
+        table.add(at, wire.VARINT, Step.NUMBER_NONEMPTY if drops else Step.NUMBER, name, number)
+    elif isinstance(kind, GoStruct):
+        table.add(at, wire.BYTES, Step.PART, name, struct_message(kind))
+    else:
+        table.add(at, wire.BYTES, Step.NONEMPTY if drops else Step.VALUE, name, _message(kind))
 
 
 def _number(kind: Type) -> Number | None:
@@ -189,8 +173,7 @@ def _number(kind: Type) -> Number | None:
         if kind.name == "boolean":
             return bool
         if kind.name == "integer":
-            bits = 32 if kind.format == "int32" else 64
-            return lambda value: wire.signed(value, bits)
+            return wire.int32 if kind.format == "int32" else wire.int64
     return None
 
 
@@ -199,89 +182,58 @@ def _message(kind: Type) -> Message:
         case GoStruct():
             return struct_message(kind)
         case GoList():
-            return _STRINGS
+            return special.strings
         case GoScalar():
-            return _SCALARS[kind.format or kind.name]
+            return special.SCALARS[kind.format or kind.name]
+        case GoUntyped() if kind.format in _SCHEMA_OR:
+            return _schema_or(kind.format)
         case GoUntyped():
-            return _UNTYPED[kind.format]
+            return special.raw_json
     raise TypeError(f"not part of any message: {kind!r}")
 
 
-def _map_entry(element: Type) -> Message:
+def _pair(element: Type) -> Message:
     """A pair of a map. What is missing in it is empty."""
     number = _number(element)
-    value_message = None if number is not None else _message(element)
+    read = None if number is not None else _message(element)
     make = (lambda: "") if isinstance(element, GoScalar) and element.format == "byte" else readers.zero(element)
     make = list if isinstance(element, GoList) else make
 
-    def read(data: bytes, start: int, end: int, depth: int) -> tuple[str, Any]:
+    def read_pair(data: bytes, start: int, end: int, depth: int) -> tuple[str, Any]:
         key, value, given = "", None, False
         for field, kind, begin, after in wire.fields(data, start, end):
             if field == 1:
                 if kind != wire.BYTES:
                     raise special.wrong_type(kind, "mapkey")
-                key = wire.text(data, begin, after)
+                key = special.text(data, begin, after, depth)
             elif field == 2:
-                if kind != (wire.BYTES if value_message else wire.VARINT):
+                if kind != (wire.VARINT if read is None else wire.BYTES):
                     raise special.wrong_type(kind, "mapvalue")
-                value = value_message(data, begin, after, depth) if value_message else number and number(begin)
+                value = number and number(begin) if read is None else read(data, begin, after, depth)
                 given = True
         return key, value if given else make()
 
-    return read
+    return read_pair
 
 
-def _plain(read: Callable[[bytes, int, int], Any]) -> Message:
-    return lambda data, start, end, depth: read(data, start, end)
+_SCHEMA_OR: Final = {"schema-or-bool": "bool", "schema-or-list": "list", "schema-or-strings": "strings"}
 
 
-_STRINGS: Final = _plain(special.strings)
-_SCALARS: Final[dict[str, Message]] = {
-    "string": _plain(wire.text),
-    "byte": lambda data, start, end, depth: base64text.encode(data[start:end]),
-    "date-time": _plain(special.time),
-    "micro-time": _plain(special.micro_time),
-    "quantity": _plain(special.amount),
-    "int-or-string": _plain(special.int_or_string),
-}
-
-
+@cache
 def _schema_or(form: str) -> Message:
     """A schema of a custom resource, or what may stand in its place."""
+    other = _SCHEMA_OR[form]
 
     def read(data: bytes, start: int, end: int, depth: int) -> Any:
-        schema_message = struct_message(facts.struct_of("apiextensions/v1.JSONSchemaProps"))
+        read_schema = struct_message(facts.struct_of("apiextensions/v1.JSONSchemaProps"))
         schema, items, allows = None, [], False
         for number, kind, begin, after in wire.fields(data, start, end):
-            if form == "bool" and number == 1:
+            if other == "bool" and number == 1:
                 allows = kind == wire.VARINT and begin != 0
-            elif kind == wire.BYTES and number == (2 if form == "bool" else 1):
-                schema = schema_message(data, begin, after, depth)
-            elif kind == wire.BYTES and number == 2 and form == "list":
-                items.append(schema_message(data, begin, after, depth))
+            elif kind == wire.BYTES and number == (2 if other == "bool" else 1):
+                schema = read_schema(data, begin, after, depth)
             elif kind == wire.BYTES and number == 2:
-                items.append(wire.text(data, begin, after))
-        return items or (schema if schema is not None or form != "bool" else allows)
+                items.append((read_schema if other == "list" else special.text)(data, begin, after, depth))
+        return items or (schema if schema is not None or other != "bool" else allows)
 
     return read
-
-
-_UNTYPED: Final[dict[str, Message]] = {
-    "raw": _plain(special.raw_json),
-    "fields": _plain(special.raw_json),
-    "json": _plain(special.raw_json),
-    "schema-or-bool": _schema_or("bool"),
-    "schema-or-list": _schema_or("list"),
-    "schema-or-strings": _schema_or("strings"),
-}
-
-
-def _double(data: bytes, position: int) -> Any:
-    number: float = packing.unpack_from("<d", data, position)[0]
-    if number != number or number in {float("inf"), float("-inf")}:
-        raise DecodeError(f"json: unsupported value: {number}")
-    return int(number) if number.is_integer() and abs(number) < 1e21 else number
-
-
-def _go_field(name: str) -> str:
-    return "ObjectMeta" if name == "metadata" else name[:1].upper() + name[1:]

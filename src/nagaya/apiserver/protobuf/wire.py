@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nagaya.apiserver.meta import utf8
 from nagaya.apiserver.meta.decode_error import DecodeError
 
 VARINT: Final = 0
@@ -28,6 +27,8 @@ def truncated() -> DecodeError:
 
 def varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """An unsigned number of up to 64 bits, and the position after it."""
+    if position < end and data[position] < 0x80:
+        return data[position], position + 1
     value = shift = 0
     while shift < 64:
         if position >= end:
@@ -107,12 +108,12 @@ def check_tag(number: int, wire_type: int) -> None:
         raise DecodeError(f"proto: illegal tag {number} (wire type {wire_type})")
 
 
-def signed(value: int, bits: int) -> int:
-    """The lowest bits of a number, with a sign."""
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
+def int64(value: int) -> int:
+    """A number with its sign."""
+    return value - (1 << 64) if value >> 63 else value
 
 
-def text(data: bytes, start: int, end: int) -> str:
-    """A text. Bytes that are not UTF-8 are replaced, as they are when Go writes the object as JSON."""
-    return utf8.read(data[start:end])
+def int32(value: int) -> int:
+    """The lowest 32 bits of a number, with their sign."""
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nagaya.apiserver import protobuf
+from nagaya.apiserver.builtins.decode import interpret
+from nagaya.apiserver.builtins.facts import is_known_kind
 from nagaya.apiserver.meta import field_errors, gostring, jsontext, status, yamltext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
@@ -29,34 +31,31 @@ def read_object(call: Call, kind: GroupVersionKind, decoder: Decoder, validation
     media_type = negotiation.input_type(call.request.headers.get("content-type", ""), types)
     body = call.request.body
     duplicates: list[str] = []
+    text: bytes | None = None
     try:
         if media_type == negotiation.PROTOBUF:
             value: Any = _from_protobuf(body, kind)
         elif media_type == negotiation.YAML:
             value, duplicates = yamltext.parse(body)
         else:
+            text = body
             value, duplicates = jsontext.parse(body)
+        api_version, named = interpret(value)
+    except jsontext.JsonError as error:
+        raise unrecognized(kind, body, f"couldn't get version/kind; json parse error: {error}") from None
     except DecodeError as error:
         raise unrecognized(kind, body, str(error)) from None
-    if not isinstance(value, dict):
-        found = "array" if isinstance(value, list) else type(value).__name__
-        problem = (
-            "couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{_JSON_NAMES.get(found, found)} into Go value of type struct {{ APIVersion string "
-            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-        )
-        raise unrecognized(kind, body, problem)
-    given = _check_kind(value, kind, body, builtin=resource.builtin)
+    value = value or {}
+    given = _check_kind(value, api_version, named, kind, body, builtin=resource.builtin)
     try:
-        obj, unknown = decoder(value, report=validation != "Ignore")
+        obj, found = decoder(value, report=validation != "Ignore", body=text, repeated=bool(duplicates))
     except DecodeError as error:
         raise mishandled(given, kind, str(error)) from None
     if validation != "Ignore":
-        strict(call, validation, [*duplicates, *unknown], lambda problem: mishandled(given, kind, problem))
+        # Built-in kinds list repeated fields in their place among the findings, custom ones before all others.
+        problems = found if resource.builtin and text is not None else [*duplicates, *found]
+        strict(call, validation, problems, lambda problem: mishandled(given, kind, problem))
     return obj
-
-
-_JSON_NAMES = {"str": "string", "int": "number", "float": "number", "bool": "bool"}
 
 
 def strict(call: Call, validation: str, problems: Sequence[str], refuse: Any) -> None:
@@ -74,24 +73,17 @@ def _from_protobuf(body: bytes, kind: GroupVersionKind) -> Any:
     return {"kind": found or kind.kind, "apiVersion": api_version or kind.api_version, **obj}
 
 
-def _check_kind(value: JsonObject, kind: GroupVersionKind, body: bytes, *, builtin: bool) -> GroupVersionKind:
+def _check_kind(
+    value: JsonObject, api_version: str, named: str, kind: GroupVersionKind, body: bytes, *, builtin: bool
+) -> GroupVersionKind:
     """Hold a body to the kind that the URL names, and fill in what it leaves out."""
-    api_version, named = value.get("apiVersion") or "", value.get("kind")
-    for member, given in (("apiVersion", api_version), ("kind", named)):
-        if given and not isinstance(given, str):
-            found = _JSON_NAMES.get(type(given).__name__, "object" if isinstance(given, dict) else "array")
-            problem = (
-                f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field "
-                f".{member} of type string"
-            )
-            raise unrecognized(kind, body, problem)
     if not builtin and not named:
         problem = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
         raise unrecognized(kind, body, problem)
     try:
         version = GroupVersion.parse(api_version) if api_version or not builtin else kind.group_version
     except ValueError as error:
-        raise unrecognized(kind, body, f"couldn't get version/kind; json parse error: {error}") from None
+        raise unrecognized(kind, body, str(error)) from None
     given = GroupVersionKind(version.group, version.version, named or kind.kind)
     if given != kind:
         if builtin:
@@ -108,8 +100,6 @@ def _check_kind(value: JsonObject, kind: GroupVersionKind, body: bytes, *, built
 
 
 def _other_kind(given: GroupVersionKind, kind: GroupVersionKind) -> ApiError:
-    from nagaya.apiserver.builtins.facts import is_known_kind
-
     if not is_known_kind(given):
         problem = f'no kind "{given.kind}" is registered for version "{given.api_version}" in scheme "{_SCHEME}"'
         return mishandled(given, kind, problem)

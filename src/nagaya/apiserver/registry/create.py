@@ -103,6 +103,8 @@ async def prepare(backend: Backend, call: Call, obj: JsonObject) -> Undo | None:
             name_check=strategy.name_check,
             generate_name_checked=strategy.generate_name_checked,
         )
+        if strategy.finalizers_checked:
+            errors += object_meta.validate_known_finalizers(metadata)
         errors += strategy.validate_create(obj, call, errors)
         if not errors:
             errors = object_meta.validate(metadata, namespaced=resource.namespaced, name_check=path_segment)

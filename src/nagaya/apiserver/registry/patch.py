@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nagaya.apiserver.apply.manager import FieldManager
 from nagaya.apiserver.meta import jsontext, status, yamltext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import ApiError, JsonObject
@@ -31,6 +32,8 @@ def patch_type(call: Call) -> PatchType:
     for each in types:
         if each == given:
             return each
+    if call.resource.builtin:
+        raise status.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     raise negotiation.unsupported(tuple(types))
 
 
@@ -41,7 +44,7 @@ async def patch(backend: Backend, call: Call, form: PatchType, options: WriteOpt
     return await update(backend, call, _change(backend, call, form, options), options)
 
 
-def managers_of(call: Call) -> Any:
+def managers_of(call: Call) -> FieldManager:
     """Who keeps track of the fields that this request sets."""
     if call.subresource and call.subresource.managers:
         return call.subresource.managers
@@ -96,7 +99,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
     try:
         body, duplicates = yamltext.parse(call.request.body)
     except DecodeError as error:
-        raise status.bad_request(f"error decoding YAML: {error}") from None
+        raise status.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if not isinstance(body, dict):
         raise status.bad_request(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "

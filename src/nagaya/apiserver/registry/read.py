@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from nagaya.apiserver.meta import gostring, status
+from nagaya.apiserver.meta import gostring, jsontext, status
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.resource import Resource
@@ -166,8 +166,8 @@ def _read_token(token: str, prefix: str) -> tuple[int, str]:
 
     try:
         data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        content = orjson.loads(data)
-    except (binascii.Error, ValueError) as error:
+        content, _ = jsontext.parse(data)
+    except (binascii.Error, jsontext.JsonError) as error:
         raise refuse(f": {error}") from None
     if not isinstance(content, dict) or content.get("v") != _TOKEN_VERSION:
         version = content.get("v", "") if isinstance(content, dict) else ""

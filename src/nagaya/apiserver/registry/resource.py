@@ -45,8 +45,13 @@ class Codec(Protocol):
 class Decoder(Protocol):
     """Makes an object of a request's body: drops or reports what the kind does not have, then defaults."""
 
-    def __call__(self, body: JsonObject, *, report: bool) -> tuple[JsonObject, list[str]]:
-        """The canonical object and, if asked for, the fields that are unknown (`unknown field "spec.x"`)."""
+    def __call__(
+        self, value: JsonObject, *, report: bool, body: bytes | None = None, repeated: bool = False
+    ) -> tuple[JsonObject, list[str]]:
+        """The canonical object and, if asked for, the fields that are unknown (`unknown field "spec.x"`).
+
+        `body` is the JSON that the value was read from, if there is one, and `repeated` says that it has fields twice.
+        """
         ...
 
 
@@ -74,7 +79,7 @@ class Subresource:
     handlers: Mapping[str, Handler] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Resource:
     """One resource in one version."""
 

@@ -154,8 +154,10 @@ def subresource(strategy: Strategy, view: View, paths: Mapping[str, tuple[str, .
     return Subresource("scale", KIND, _VERBS, strategy, managers, handlers)
 
 
-def _decode(body: JsonObject, *, report: bool) -> tuple[JsonObject, list[str]]:
-    return decode.normalise(facts.struct_of(KIND), body, strict=report)
+def _decode(
+    value: JsonObject, *, report: bool, body: bytes | None = None, repeated: bool = False
+) -> tuple[JsonObject, list[str]]:
+    return decode.normalise(facts.struct_of(KIND), value, strict=report, body=body, repeated=repeated)
 
 
 def _validate(call: Call, scale: JsonObject) -> None:

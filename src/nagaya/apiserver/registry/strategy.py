@@ -46,6 +46,8 @@ class Strategy:
     # The rule for names; `generateName` is held to it too unless the kind's validation is of the newer sort.
     name_check: NameCheck = staticmethod(names.name_is_subdomain)
     generate_name_checked: bool = True
+    # Whether finalizers have to be the known ones or have a domain, as for built-in kinds.
+    finalizers_checked: bool = True
     # Whether a finished deletion is answered with the object instead of a Status.
     returns_deleted: bool = False
     # Fields a fieldSelector may name besides metadata.name and metadata.namespace.

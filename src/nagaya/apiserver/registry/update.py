@@ -166,6 +166,8 @@ def prepare(call: Call, new: JsonObject, old: JsonObject, strategy: Strategy) ->
         metadata["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
     errors = object_meta.validate(metadata, namespaced=resource.namespaced, name_check=path_segment)
     errors += object_meta.validate_update(metadata, before)
+    if strategy.finalizers_checked:
+        errors += object_meta.validate_known_finalizers(metadata)
     errors += strategy.validate_update(new, old, call, errors)
     if errors:
         raise status.invalid(resource.group_kind, metadata.get("name") or "", errors)

@@ -51,7 +51,13 @@ class Discovery:
 
     def endpoints(self) -> dict[str, Endpoint]:
         """The paths of the documents."""
-        return {"/api": self._core, "/apis": self._all, "/api/v1": self._version, "/apis/*": self._group_or_version}
+        return {
+            "/api": self._core,
+            "/api/*": _missing,
+            "/api/v1": self._version,
+            "/apis": self._all,
+            "/apis/*": self._group_or_version,
+        }
 
     def paths(self) -> list[str]:
         """The paths of all groups and versions, for the list at `/`."""
@@ -134,6 +140,10 @@ class Discovery:
         if exchange.request.headers.get("if-none-match") == etag:
             return Response(304, b"", _CONTENT_TYPE, headers)
         return Response(200, body, _CONTENT_TYPE, headers)
+
+
+def _missing(_: Exchange) -> Response:
+    raise status.no_such_resource()
 
 
 def _wants_aggregated(exchange: Exchange) -> bool:

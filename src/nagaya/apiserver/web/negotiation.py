@@ -106,6 +106,8 @@ def output(
     accept, pretty, user_agent = request.headers.get("accept", ""), request.parameter("pretty"), request.user_agent
     wanted = Wanted() if not accept else _choose(accept, transforms, tables)
     if wanted is None:
+        if _choose(accept, True, True) or any(_choose(_bare(clause), False, False) for clause in accept.split(",")):
+            raise refused_transform(types)
         raise not_acceptable(types)
     if pretty:
         is_pretty = pretty.lower() in ("1", "t", "true")
@@ -114,6 +116,15 @@ def output(
     if is_pretty != wanted.pretty:
         wanted = Wanted(wanted.media_type, wanted.transform, wanted.transform_version, is_pretty)
     return wanted
+
+
+def _bare(clause: str) -> str:
+    return clause.partition(";")[0]
+
+
+def refused_transform(types: tuple[str, ...]) -> status.ApiError:
+    """The refusal of a transform that does not exist, in a media type that does."""
+    return status.ApiError(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(types)}")
 
 
 def not_acceptable(types: tuple[str, ...]) -> status.ApiError:

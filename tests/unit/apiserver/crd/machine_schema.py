@@ -1,4 +1,4 @@
-"""A schema and an object of the size and shape that Cluster API's Machine has, for tests of speed and of the whole path."""
+"""A schema and an object of the size and shape of Cluster API's Machine, for tests of the whole path."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def keyed(schema: dict[str, Any], *keys: str, **more: Any) -> dict[str, Any]:
 
 
 _NAME = text(minLength=1, maxLength=253)
-_LABEL = text(
-    minLength=1, maxLength=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-)
+_LABEL = text(minLength=1, maxLength=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 _KIND = text(minLength=1, maxLength=63, pattern="^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$")
 _REFERENCE = obj({"apiGroup": _LABEL, "kind": _KIND, "name": _LABEL}, "apiGroup", "kind", "name")
 _CONDITION = obj(
@@ -124,9 +122,7 @@ SCHEMA = obj(
                     obj(
                         {
                             "address": text(minLength=1, maxLength=256),
-                            "type": text(
-                                enum=["Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"]
-                            ),
+                            "type": text(enum=["Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"]),
                         },
                         "address",
                         "type",
@@ -168,7 +164,16 @@ def _condition(name: str) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """An object of about 5 KB."""
-    names = "Available Ready UpToDate BootstrapConfigReady InfrastructureReady NodeReady NodeHealthy Deleting".split()
+    names = [
+        "Available",
+        "Ready",
+        "UpToDate",
+        "BootstrapConfigReady",
+        "InfrastructureReady",
+        "NodeReady",
+        "NodeHealthy",
+        "Deleting",
+    ]
     return {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Machine",
@@ -229,7 +234,7 @@ def machine() -> dict[str, Any]:
             "deprecated": {"v1beta1": {"conditions": [_condition(name) for name in names[:4]]}},
             "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
             "lastUpdated": _TIME,
-            "nodeInfo": {name: "5e4f1f5c6f3b4b3f9b1d1a1f0e6f0c11" for name in _INFO},
+            "nodeInfo": dict.fromkeys(_INFO, "5e4f1f5c6f3b4b3f9b1d1a1f0e6f0c11"),
             "nodeRef": {"name": "tenant-a-md-0-7f9c6-xk2lp"},
             "observedGeneration": 3,
             "phase": "Running",

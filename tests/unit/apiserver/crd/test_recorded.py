@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from unit.apiserver.crd.recorded import causes, load
 
 from nagaya.apiserver.crd import definition, preparation
 from nagaya.apiserver.crd.resource import CustomResource
 from nagaya.apiserver.meta import object_meta
+from unit.apiserver.crd.recorded import causes, load
 
 
 @pytest.mark.parametrize("case", [pytest.param(each, id=each["name"]) for each in load("definitions")])

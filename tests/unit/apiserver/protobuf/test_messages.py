@@ -141,8 +141,7 @@ def test_ports_are_numbers_or_names() -> None:
 def test_a_malformed_message_is_refused(body: bytes, problem: str) -> None:
     with pytest.raises(DecodeError) as caught:
         read("core/v1.ConfigMap", body)
-    # A tag of a known field with a wire type that nothing has is told as such or as a wrong wire type.
-    assert problem in str(caught.value) or "wrong wireType = 4" in str(caught.value)
+    assert str(caught.value) == problem
 
 
 def test_a_malformed_quantity_is_refused() -> None:

@@ -1,4 +1,5 @@
-"""Asking in an expression what a user may do: `authorizer.group('apps').resource('deployments').check('create').allowed()`.
+"""Asking in an expression what a user may do:
+`authorizer.group('apps').resource('deployments').check('create').allowed()`.
 
 The checks are values that remember what to ask for; only `check` asks. Who answers is handed in with the `authorizer`
 variable.

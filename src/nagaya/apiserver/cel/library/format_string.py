@@ -1,8 +1,8 @@
 """`format`: text with `%s`, `%d`, `%f` and other clauses filled from a list.
 
 `clauses` takes a format apart; the function below fills it, and a validator checks literal formats before they run.
-The letters after a clause decide what may be filled in; `%f` and `%e` print as American English does, as the real server
-does too.
+The letters after a clause decide what may be filled in; `%f` and `%e` print as American English does, as the real
+server does too.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Clause(NamedTuple):
 
     letter: str
     precision: int | None
-    index: int
+    place: int
 
 
 def clauses(text: str, available: int) -> Iterator[str | Clause]:
@@ -102,7 +102,7 @@ def _format(budget: Budget, text: str, values: list[Any]) -> str:
             out.append(piece)
             continue
         try:
-            filled = _fill(piece, values[piece.index])
+            filled = _fill(piece, values[piece.place])
         except _WrongTypeError as error:
             message = WRONG_TYPE[piece.letter.lower()].format(error.given)
             raise CelError(f"error during formatting: {message}") from None

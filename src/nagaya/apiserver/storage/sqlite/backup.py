@@ -7,7 +7,6 @@ revision. It gets its name only when it is complete, checked and on the disk.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -48,8 +47,8 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
         remedy = "Check the directory and its permissions"
         raise StorageFailure(f"{destination}: the backup failed ({error.strerror}). {remedy}") from error
     finally:
-        with contextlib.suppress(FileNotFoundError):  # it has its final name
-            partial.unlink()
+        for leftover in destination.parent.glob(f"{partial.name}*"):  # also SQLite's journal of it
+            leftover.unlink()
 
 
 def _vacuum_into(source: Path, partial: Path) -> None:

@@ -1,0 +1,179 @@
+"""One corpus of requests for two servers: what each answers, made comparable.
+
+A scenario is a list of requests that build on each other, in a namespace of its own. What may differ between two servers
+that are both right (uids, times, resource versions, tokens) is replaced by a word; everything else has to be equal, unless the
+difference is listed with its reason in `known_differences.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_AGE = re.compile(r"^\d+[smhd](\d+[smh])?$")
+_REVISION = re.compile(r"(in record \(|current: |resourceVersion\\?\":\\?\")\d+")
+_VERSIONS = {"resourceVersion", "expirationTimestamp", "continue", "token", "storageVersionHash"}
+
+
+@dataclass(slots=True)
+class Step:
+    """One request. `$name` in texts stands for the namespace (`$ns`) or something saved from an earlier answer."""
+
+    method: str
+    path: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    save: Mapping[str, str] = field(default_factory=dict)  # name -> path in the answer, such as metadata.uid
+    user: str = "admin"
+    settle: bool = False  # wait for what controllers do because of the steps before
+
+
+@dataclass(slots=True)
+class Scenario:
+    """Requests that build on each other."""
+
+    name: str
+    steps: list[Step]
+    file: str = ""
+
+    @property
+    def id(self) -> str:
+        """How pytest calls it."""
+        return f"{self.file}: {self.name}"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a server said, with its uids, times and versions as they were."""
+
+    status: int
+    body: Any
+    warnings: list[str]
+    content_type: str
+
+
+class Target(Protocol):
+    """A server to ask."""
+
+    async def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], user: str) -> Answer:
+        """Send one request."""
+        ...
+
+    async def settle(self) -> None:
+        """Give controllers time to do their work."""
+        ...
+
+
+def scenarios() -> Iterator[Scenario]:
+    """The whole corpus."""
+    for path in sorted(CORPUS.glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text()) or []:
+            yield Scenario(entry["name"], [_step(each) for each in entry["steps"]], path.stem)
+
+
+def _step(entry: Mapping[str, Any]) -> Step:
+    method, _, path = entry["request"].partition(" ")
+    headers = {"User-Agent": "corpus/1", "Accept": entry.get("accept", "application/json")}
+    body = entry.get("body")
+    if body is not None:
+        headers["Content-Type"] = entry.get("type", "application/json")
+    headers.update(entry.get("headers") or {})
+    return Step(
+        method, path, body, headers, entry.get("save") or {}, entry.get("user", "admin"), entry.get("settle", False)
+    )
+
+
+async def play(scenario: Scenario, target: Target, namespace: str) -> list[Answer]:
+    """Send a scenario's requests and return what came back. The namespace is made first and removed after."""
+    headers = {"Content-Type": "application/json", "User-Agent": "corpus/1"}
+    made = json.dumps({"metadata": {"name": namespace}}).encode()
+    await target.ask("POST", "/api/v1/namespaces", made, headers, "admin")
+    await target.settle()
+    saved = {"ns": namespace}
+    answers = []
+    try:
+        for step in scenario.steps:
+            if step.settle:
+                await target.settle()
+            body = _fill(step.body, saved)
+            raw = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            answer = await target.ask(step.method, _fill(step.path, saved), raw, step.headers, step.user)
+            answers.append(answer)
+            for name, where in step.save.items():
+                saved[name] = str(_lookup(answer.body, where))
+    finally:
+        await target.ask("DELETE", f"/api/v1/namespaces/{namespace}", b"", {"User-Agent": "corpus/1"}, "admin")
+    return answers
+
+
+def _fill(value: Any, saved: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return re.sub(r"\$(\w+)", lambda found: saved.get(found[1], found[0]), value)
+    if isinstance(value, dict):
+        return {_fill(key, saved): _fill(each, saved) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_fill(each, saved) for each in value]
+    return value
+
+
+def _lookup(body: Any, where: str) -> Any:
+    for part in where.split("."):
+        body = body[int(part)] if part.isdigit() else (body or {}).get(part)
+    return body
+
+
+def comparable(answer: Answer, namespace: str) -> dict[str, Any]:
+    """An answer without what may differ."""
+    return {
+        "status": answer.status,
+        "content type": answer.content_type,
+        "warnings": sorted(_text(each, namespace) for each in answer.warnings),
+        "body": _plain(answer.body, namespace),
+    }
+
+
+def _plain(value: Any, namespace: str, key: str = "") -> Any:
+    if (key in _VERSIONS or key == "ca.crt") and isinstance(value, str):
+        return f"<{key}>"
+    if key == "causes" and isinstance(value, list):
+        # The real server repeats causes that several of its checks find.
+        unique = {json.dumps(_plain(each, namespace), sort_keys=True): None for each in value}
+        return [json.loads(each) for each in unique]
+    if isinstance(value, dict):
+        return {_text(k, namespace): _plain(v, namespace, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(each, namespace) for each in value]
+    return _text(value, namespace) if isinstance(value, str) else value
+
+
+def _text(text: str, namespace: str) -> str:
+    text = _TIME.sub("<time>", _UID.sub("<uid>", text)).replace(namespace, "<ns>")
+    text = _REVISION.sub(r"\1<revision>", text)
+    return "<age>" if _AGE.match(text) else text
+
+
+def differences(left: Any, right: Any, path: str = "") -> Iterator[str]:
+    """Where two comparable values differ, a line each."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted({*left, *right}, key=str):
+            if key not in left:
+                yield f"{path}.{key}: missing, expected {json.dumps(right[key])[:300]}"
+            elif key not in right:
+                yield f"{path}.{key}: unexpected {json.dumps(left[key])[:300]}"
+            else:
+                yield from differences(left[key], right[key], f"{path}.{key}")
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for index, (mine, other) in enumerate(zip(left, right, strict=True)):
+            yield from differences(mine, other, f"{path}[{index}]")
+    elif left != right or type(left) is not type(right):
+        yield f"{path}: {json.dumps(left)[:400]}\n      expected {json.dumps(right)[:400]}"

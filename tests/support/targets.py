@@ -1,0 +1,82 @@
+"""The two servers that the corpus is played against."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import yaml
+from support.differential import Answer
+
+from nagaya.apiserver.server import ApiServer
+from nagaya.apiserver.web.request import Request
+
+
+class Embedded:
+    """The embedded server, asked without a network."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+
+    async def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], user: str) -> Answer:
+        request = Request.make(method, path, body, {**headers, "Authorization": f"Bearer {user}"})
+        response = await self._server.handle(request)
+        content = response.body
+        if response.stream is not None:
+            chunks = [chunk async for chunk in response.stream]
+            content = b"".join(chunks)
+        warnings = [value for name, value in response.headers if name == "Warning"]
+        return Answer(response.status, read(content), warnings, response.content_type)
+
+    async def settle(self) -> None:
+        # Events reach the controllers in the loop's next turns.
+        for _ in range(3):
+            await asyncio.sleep(0)
+            await self._server.settled()
+
+
+class OverNetwork:
+    """Any server at a URL."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, context: ssl.SSLContext, patience: float) -> None:
+        self._session = session
+        self._url = url
+        self._context = context
+        self._patience = patience
+
+    async def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], user: str) -> Answer:
+        from yarl import URL
+
+        async with self._session.request(
+            method,
+            URL(self._url + path, encoded=True),
+            data=body or None,
+            headers={**headers, "Authorization": f"Bearer {user}"},
+            ssl=self._context,
+            skip_auto_headers=("Content-Type",),
+        ) as response:
+            content = await response.read()
+            warnings = response.headers.getall("Warning", [])
+            return Answer(response.status, read(content), list(warnings), response.headers.get("Content-Type", ""))
+
+    async def settle(self) -> None:
+        await asyncio.sleep(self._patience)
+
+
+def read(content: bytes) -> Any:
+    """JSON if it is, a list of events if it is a watch, else text."""
+    text = content.decode(errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    if text.startswith("apiVersion:"):
+        return yaml.safe_load(text)
+    try:
+        return [json.loads(line) for line in text.splitlines() if line]
+    except ValueError:
+        return text
