@@ -364,7 +364,7 @@ resource.k8s.io/v1beta2 DeviceTaintRule
 resource.k8s.io/v1alpha3 ResourcePoolStatusRequest
 internal.apiserver.k8s.io/v1alpha1 StorageVersion
 storagemigration.k8s.io/v1beta1 StorageVersionMigration"""
-_TABLE_KINDS = [
+TABLE_KINDS = [
     (*line.split()[0].rpartition("/")[::2], kind) for line in _TABLES.splitlines() for kind in line.split()[1:]
 ]
 _WORDS = {
@@ -423,16 +423,17 @@ def _check_columns(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> 
     assert theirs == ours, (theirs, ours)
 
 
-def table_case(oracle: Oracle, source: random.Random) -> tuple[Any, Callable[[], Any], Any]:
-    group, version, kind = source.choice(_TABLE_KINDS)
+def random_object(
+    oracle: Oracle, source: random.Random, what: tuple[str, str, str]
+) -> tuple[dict[str, str], dict[str, Any], Callable[[], Any]]:
+    """An object of a kind, and a way to ask how it is printed."""
+    group, version, kind = what
     where = {"group": group, "version": version, "kind": kind}
     key = f"{group}/{version}/{kind}"
-    shape = shape_of(group, kind)
     if key not in _described:
         _described[key] = oracle.ask("types", **where)
-        _check_columns(oracle.ask("columns", **where)["columns"], shape.definitions())
-    described = _described[key]
-    obj = Shapes(described, source, _WORDS).value()
+        _check_columns(oracle.ask("columns", **where)["columns"], shape_of(group, kind).definitions())
+    obj = Shapes(_described[key], source, _WORDS).value()
     # Stored objects never look like this: these members are converted when an object is written.
     obj.pop("stringData", None)
     if (version, kind) == ("v1", "HorizontalPodAutoscaler"):
@@ -442,6 +443,13 @@ def table_case(oracle: Oracle, source: random.Random) -> tuple[Any, Callable[[],
         found = oracle.ask("table", **where, original=obj)
         return {"panic": True} if "panic" in found else found
 
+    return where, obj, ask
+
+
+def table_case(oracle: Oracle, source: random.Random) -> tuple[Any, Callable[[], Any], Any]:
+    group, version, kind = source.choice(TABLE_KINDS)
+    where, obj, ask = random_object(oracle, source, (group, version, kind))
+    shape = shape_of(group, kind)
     ours: Any = {"cells": shape.row(obj, datetime.now(UTC))}
     assert len(ours["cells"]) == len(shape.columns) or kind == "IPAddress"
     return (where, obj), ask, ours

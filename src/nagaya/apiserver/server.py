@@ -88,7 +88,7 @@ class ApiServer:
         tokens: list[TokenAuthenticator] = [
             StaticTokens(config.tokens, audiences),
             accounts,
-            BootstrapTokens(lookups, world.clock),
+            BootstrapTokens(lookups, world.clock, audiences),
         ]
         authentication = Authentication(
             [ClientCertificates(world.clock), BearerTokens(tokens)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from nagaya.apiserver.admission.reinvocation import Reinvocation
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.gvk import GroupVersionKind
@@ -35,6 +36,7 @@ class Attributes:
     old: JsonObject | None
     options: JsonObject
     dry_run: bool = False
+    reinvocation: Reinvocation | None = None  # made by the first webhook or policy that has a say
 
     @property
     def resource(self) -> Resource:
@@ -51,12 +53,17 @@ class Attributes:
         """Who asks."""
         return self.call.user
 
+    def rounds(self) -> Reinvocation:
+        """What the rounds of mutating admission have to know of each other."""
+        if self.reinvocation is None:
+            self.reinvocation = Reinvocation()
+        return self.reinvocation
+
     def forbidden(self, why: str) -> ApiError:
         """The refusal of this write, in the words all plugins use."""
         name = self.name
-        if not name and self.object is not None:
-            metadata = self.object.get("metadata") or {}
-            name = metadata.get("name") or ""
-            if not name and metadata.get("generateName"):
-                name = "Unknown"
+        if not name:
+            metadata = (self.object or {}).get("metadata") or {}
+            # The name may still have to be generated.
+            name = metadata.get("name") or metadata.get("generateName") or "Unknown"
         return status.forbidden(self.resource.group_resource, name, why)

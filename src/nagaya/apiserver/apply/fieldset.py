@@ -112,14 +112,14 @@ def as_member(node: Node) -> Node:
 
 
 def ordered(fields: FieldSet) -> FieldSet:
-    """The same set with its elements in the order in which the real server writes them."""
+    """The same set with its elements in the order in which the real server writes them, as a copy all the way down."""
     keys = sorted(fields)
     if len(keys) > 1 and keys[-1][0] != "f":
         keys.sort(key=path_element.order)
     result: FieldSet = {}
     for key in keys:
         node = fields[key]
-        result[key] = ordered(node) if node else node
+        result[key] = ordered(node) if node else {}
     return result
 
 

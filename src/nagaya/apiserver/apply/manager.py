@@ -7,11 +7,11 @@ that cannot be kept are dropped. An apply, which depends on them, fails instead.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from nagaya.apiserver.apply import fieldset, last_applied, managed, validation
-from nagaya.apiserver.apply.atoms import Atom
 from nagaya.apiserver.apply.conflicts import Conflicts
 from nagaya.apiserver.apply.managed import APPLY, UPDATE, InvalidManagedFields, Managed, Manager, Owned
 from nagaya.apiserver.apply.reset_fields import Filter
@@ -22,6 +22,8 @@ from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.schema.types import Struct
+
+_log = logging.getLogger(__name__)
 
 _NEVER_OWNED: Final = fieldset.of(
     ["apiVersion"],
@@ -42,6 +44,14 @@ _NEVER_OWNED: Final = fieldset.of(
         )
     ),
 )
+
+
+class _Write(NamedTuple):
+    """Who writes, when and through which subresource."""
+
+    manager: str
+    now: str
+    subresource: str
 
 
 class FieldManager:
@@ -65,26 +75,28 @@ class FieldManager:
         versions = Versions(types, convert)
         atom = versions.atom(self._version)
         assert atom is not None, f"{self._version} is among the types"
-        self._atom: Atom = atom
-        self._versions = versions
+        self._atom = atom
         self._zero = zero_object(kind, types[self._version])
-        by_subresource = {"": {}, **(reset_fields or {})}
-        self._updaters = {name: Updater(versions, self._version, each) for name, each in by_subresource.items()}
         self._plain = Updater(versions, self._version, {})
+        self._updaters = {
+            name: Updater(versions, self._version, ignored) for name, ignored in (reset_fields or {}).items()
+        }
 
     async def update(
         self, live: JsonObject | None, new: JsonObject, *, manager: str, now: str, subresource: str = ""
     ) -> JsonObject:
         """The object to be written, with the managers it has after this write. `live` is None for a new object."""
-        metadata = new.get("metadata")
-        live_metadata = live.get("metadata") if live is not None else None
+        metadata = live.get("metadata") if live is not None else None
+        is_tracked = metadata.__class__ is dict and bool(metadata.get("uid"))
+        write = _Write(manager, now, subresource)
         try:
-            owners = self._owners(live_metadata, metadata, subresource)
-            is_new = live_metadata.__class__ is not dict or not live_metadata.get("uid")
-            if owners or is_new:
-                before = self._zero if live is None else live
-                owners = await self._updated(before, _without_managers(new), owners, manager, now, subresource)
-        except (Untrackable, InvalidManagedFields, ApiError):
+            owners = _starting_point(metadata, new.get("metadata"), subresource)
+            if owners or not is_tracked:
+                before = self._zero if live is None else _without_managers(live)
+                owners = await self._updated(before, _without_managers(new), owners, write)
+        except (Untrackable, InvalidManagedFields, ApiError, RecursionError) as error:
+            # Not what it says: that may quote the object.
+            _log.warning("managed fields of %s are dropped: %s", self._described(new), type(error).__name__)
             owners = {}
         return _with_managers(new, managed.encode(owners))
 
@@ -106,21 +118,24 @@ class FieldManager:
         before = {**self._zero, **(live or {})}
         entries = managed.entries_of(before.get("metadata"))
         try:
-            owners = self._decoded(entries)
+            recorded = _decoded(entries)
             self._check_kind(patch)
+            write = _Write(manager, now, subresource)
             try:
-                obj, owners = await self._applied(before, patch, owners, manager, force, now, subresource)
+                obj, owners = await self._applied(before, patch, recorded, write, force=force)
             except Conflicts as conflicts:
                 if manager != last_applied.MANAGER:
                     raise
                 rest = last_applied.unexpected(conflicts, self._atom, before, self._version)
                 if rest is not None:
                     raise rest from conflicts
-                obj, owners = await self._applied(before, patch, owners, manager, True, now, subresource)
+                obj, owners = await self._applied(before, patch, recorded, write, force=True)
         except Conflicts as conflicts:
             raise conflicts.error() from conflicts
         except Untrackable as error:
             raise ApiError(500, "", str(error)) from error
+        except RecursionError as error:
+            raise ApiError(500, "", f"{self._described(patch)} is nested too deeply") from error
         result = before if obj is None else obj
         if manager == last_applied.MANAGER:
             result = last_applied.refreshed(result, patch)
@@ -128,26 +143,6 @@ class FieldManager:
         if live is not None and result is before and written == (entries or []):
             return None
         return _with_managers(result, written)
-
-    def _owners(self, live_metadata: object, metadata: object, subresource: str) -> Managed:
-        """The records to start from: the ones in the request if it brings any, else the live object's."""
-        live_entries = managed.entries_of(live_metadata)
-        if not subresource:
-            entries = managed.entries_of(metadata)
-            if managed.is_reset(entries):
-                return {}
-            if entries is not None and entries != live_entries:
-                try:
-                    return managed.decode(entries)
-                except InvalidManagedFields:
-                    pass  # someone who does not understand the records must not lose them
-        return managed.decode(live_entries or [])
-
-    def _decoded(self, entries: list[JsonObject] | None) -> Managed:
-        try:
-            return managed.decode(entries or [])
-        except InvalidManagedFields as error:
-            raise Untrackable(f"failed to decode managed fields: {error}") from error
 
     def _check_kind(self, patch: JsonObject) -> None:
         try:
@@ -161,54 +156,46 @@ class FieldManager:
     def _updater(self, subresource: str) -> Updater:
         return self._updaters.get(subresource, self._plain)
 
-    async def _updated(
-        self, live: JsonObject, new: JsonObject, owners: Managed, manager: str, now: str, subresource: str
-    ) -> Managed:
+    async def _updated(self, live: JsonObject, new: JsonObject, owners: Managed, write: _Write) -> Managed:
         """The records after a write that is not an apply."""
         if not validation.fits(self._atom, new):
-            self._refuse(f"failed to convert new object ({self._described(new)}) to smd typed", new, True)
-        owners, written = await self._updater(subresource).update(live, new, owners)
+            self._refuse(f"failed to convert new object ({self._described(new)}) to smd typed", new, duplicates=True)
+        owners, written = await self._updater(write.subresource).update(live, new, owners)
         written = fieldset.difference(written, _NEVER_OWNED)
         if written:
-            actor = Manager(manager or "unknown", UPDATE, self._version, subresource)
+            actor = Manager(write.manager or "unknown", UPDATE, self._version, write.subresource)
             previous = owners.get(actor)
             fields = written if previous is None else fieldset.union(written, previous.fields)
-            owners[actor] = Owned(fields, self._version, now)
+            owners[actor] = Owned(fields, self._version, write.now)
         return managed.cap(owners)
 
     async def _applied(
-        self,
-        live: JsonObject,
-        patch: JsonObject,
-        owners: Managed,
-        manager: str,
-        force: bool,
-        now: str,
-        subresource: str,
+        self, live: JsonObject, patch: JsonObject, owners: Managed, write: _Write, *, force: bool
     ) -> Applied:
         """The object and the records after an apply."""
         if not owners:
+            earlier = _Write("before-first-apply", write.now, write.subresource)
             try:
-                owners = await self._updated(self._zero, live, owners, "before-first-apply", now, subresource)
+                owners = await self._updated(self._zero, live, owners, earlier)
             except (Untrackable, ApiError) as error:
                 raise Untrackable(f"failed to create manager for existing fields: {error}") from error
         if managed.entries_of(patch.get("metadata")) is not None:
             raise status.bad_request("metadata.managedFields must be nil")
-        self._refuse(f"failed to create typed patch object ({self._described(patch)})", patch, False)
+        self._refuse(f"failed to create typed patch object ({self._described(patch)})", patch, duplicates=False)
         before = _without_managers(live)
-        self._refuse(f"failed to create typed live object ({self._described(before)})", before, True)
-        actor = Manager(manager or "unknown", APPLY, "", subresource)
+        self._refuse(f"failed to create typed live object ({self._described(before)})", before, duplicates=True)
+        actor = Manager(write.manager or "unknown", APPLY, "", write.subresource)
         last = owners.get(actor)
-        obj, owners = await self._updater(subresource).apply(live, patch, owners, actor, force=force)
+        obj, owners = await self._updater(write.subresource).apply(live, patch, owners, actor, force=force)
         owned = owners.pop(actor, None)
         if owned is not None and (fields := fieldset.difference(owned.fields, _NEVER_OWNED)):
             if obj is None and last is not None and last.fields == fields and last.api_version == owned.api_version:
                 owners[actor] = last
             else:
-                owners[actor] = Owned(fields, owned.api_version, owned.time if obj is None else now)
+                owners[actor] = Owned(fields, owned.api_version, owned.time if obj is None else write.now)
         return Applied(obj, owners)
 
-    def _refuse(self, failure: str, obj: JsonObject, duplicates: bool) -> None:
+    def _refuse(self, failure: str, obj: JsonObject, *, duplicates: bool) -> None:
         """Say what does not fit, if anything."""
         if validation.fits(self._atom, obj, duplicates=duplicates):
             return
@@ -219,6 +206,28 @@ class FieldManager:
         metadata = obj.get("metadata")
         place = metadata if isinstance(metadata, dict) else {}
         return f"{place.get('namespace') or ''}/{place.get('name') or ''}; {self._kind}"
+
+
+def _starting_point(live_metadata: object, metadata: object, subresource: str) -> Managed:
+    """The records that a write starts from: the ones it brings itself, if any, else the live object's."""
+    live_entries = managed.entries_of(live_metadata)
+    if not subresource:
+        entries = managed.entries_of(metadata)
+        if managed.is_reset(entries):
+            return {}
+        if entries is not None and entries != live_entries:
+            try:
+                return managed.decode(entries)
+            except InvalidManagedFields:
+                pass  # whoever does not understand the records must not lose them
+    return managed.decode(live_entries or [])
+
+
+def _decoded(entries: list[JsonObject] | None) -> Managed:
+    try:
+        return managed.decode(entries or [])
+    except InvalidManagedFields as error:
+        raise Untrackable(f"failed to decode managed fields: {error}") from error
 
 
 def _without_managers(obj: JsonObject) -> JsonObject:

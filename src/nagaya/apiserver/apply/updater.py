@@ -33,6 +33,22 @@ class Applied(NamedTuple):
     managed: Managed
 
 
+Lives = dict[str, JsonObject | None]
+"""The live object in each version it was needed in; None where there is no such version."""
+
+
+class _Changes(NamedTuple):
+    """The fields that a write gives a value, and the ones that other managers lose by it."""
+
+    written: FieldSet
+    lost: FieldSet
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> _Changes:
+        written = comparison.written
+        return cls(written, fieldset.union(written, comparison.removed))
+
+
 class Updater:
     """Works in one version of a kind; `ignored` says by version which fields do not count."""
 
@@ -46,16 +62,18 @@ class Updater:
 
     async def update(self, live: JsonObject, new: JsonObject, managed: Managed) -> tuple[Managed, FieldSet]:
         """What is left to the managers there are, and the fields that the write has set."""
-        managed = await self._reconciled(live, managed)
+        lives: Lives = {self._version: live}
+        managed = await self._reconciled(lives, managed)
         comparison = self._comparison(self._version, self._atom, live, new)
-        others = await self._taken_over(live, new, managed, comparison)
+        others = await self._taken_over(lives, new, managed, comparison)
         return others, comparison.written
 
     async def apply(
         self, live: JsonObject, config: JsonObject, managed: Managed, manager: Manager, *, force: bool
     ) -> Applied:
         """Apply a configuration for a manager. Raises `Conflicts` unless forced."""
-        managed = await self._reconciled(live, managed)
+        lives: Lives = {self._version: live}
+        managed = await self._reconciled(lives, managed)
         new: JsonObject = merge(self._atom, live, config)
         last = managed.get(manager)
         claimed = set_of(self._atom, config)
@@ -64,7 +82,7 @@ class Updater:
         if last is not None and last.fields and not (fields is claimed and self._keeps_all(last, fields)):
             new = await self._pruned(new, managed, last)
         comparison = self._comparison(self._version, self._atom, live, new)
-        managed = await self._taken_over(live, new, managed, comparison, manager, force=force)
+        managed = await self._taken_over(lives, new, managed, comparison, manager, force=force)
         return Applied(None if same(live, new) else new, managed)
 
     def _keeps_all(self, last: Owned, fields: FieldSet) -> bool:
@@ -84,22 +102,23 @@ class Updater:
         counted = self._ignored.get(api_version)
         return comparison if counted is None else Comparison(*map(counted, comparison))
 
-    async def _reconciled(self, live: JsonObject, managed: Managed) -> Managed:
+    async def _reconciled(self, lives: Lives, managed: Managed) -> Managed:
         """The records in the terms of today's schemas. Those of versions that are gone are dropped."""
         result: Managed = {}
         for manager, owned in managed.items():
-            atom: Atom | None = self._atom
-            if owned.api_version != self._version:
-                if await self._versions.converted(live, owned.api_version) is None:
-                    continue
-                atom = self._versions.atom(owned.api_version)
-            assert atom is not None
-            result[manager] = replaced(owned, recorded(atom, owned.text)) if owned.text else owned
+            version = owned.api_version
+            if version not in lives:
+                live = lives[self._version]
+                assert live is not None
+                lives[version] = await self._versions.converted(live, version)
+            atom = self._atom if version == self._version else self._versions.atom(version)
+            if lives[version] is not None and atom is not None:
+                result[manager] = replaced(owned, recorded(atom, owned.text)) if owned.text else owned
         return result
 
     async def _taken_over(
         self,
-        live: JsonObject,
+        lives: Lives,
         new: JsonObject,
         managed: Managed,
         comparison: Comparison,
@@ -108,39 +127,35 @@ class Updater:
         force: bool = True,
     ) -> Managed:
         """The records without the fields that change, except the actor's own. Raises `Conflicts` unless forced."""
-        comparisons: dict[str, Comparison | None] = {self._version: comparison}
-        lost: dict[str, FieldSet] = {}
+        changes = {self._version: _Changes.of(comparison)}
         result: Managed = {}
         conflicts: list[Conflict] = []
         for manager, owned in managed.items():
             fields = owned.fields
             if manager != actor:
                 version = owned.api_version
-                if version not in comparisons:
-                    comparisons[version] = await self._comparison_in(version, live, new)
-                changes = comparisons[version]
-                if changes is None:
-                    continue
-                if not force and (disputed := fieldset.intersection(fields, changes.written)):
+                if version not in changes:
+                    there = await self._comparison_in(version, lives, new)
+                    if there is None:
+                        continue
+                    changes[version] = _Changes.of(there)
+                written, lost = changes[version]
+                if not force and (disputed := fieldset.intersection(fields, written)):
                     conflicts += [Conflict(manager, path) for path in fieldset.paths(disputed)]
-                if version not in lost:
-                    lost[version] = fieldset.union(changes.written, changes.removed)
-                fields = fieldset.difference(fields, lost[version])
+                fields = fieldset.difference(fields, lost)
             if fields:
                 result[manager] = replaced(owned, fields)
         if conflicts:
             raise Conflicts(conflicts)
         return result
 
-    async def _comparison_in(self, api_version: str, live: JsonObject, new: JsonObject) -> Comparison | None:
-        old_there = await self._converted(live, api_version, "failed to convert old object")
-        if old_there is None:
-            return None
-        new_there = await self._converted(new, api_version, "failed to convert new object")
+    async def _comparison_in(self, api_version: str, lives: Lives, new: JsonObject) -> Comparison | None:
+        live = lives[api_version]
         atom = self._versions.atom(api_version)
-        if new_there is None or atom is None:
+        new_there = await self._converted(new, api_version, "failed to convert new object")
+        if live is None or atom is None or new_there is None:
             return None
-        return self._comparison(api_version, atom, old_there, new_there)
+        return self._comparison(api_version, atom, live, new_there)
 
     async def _converted(self, obj: JsonObject, api_version: str, failure: str) -> JsonObject | None:
         try:

@@ -72,7 +72,7 @@ def _objects(known: Claims, token: str, lookups: ServiceAccountLookups) -> tuple
     secret = lookups.get_secret(namespace, secret_name)
     if secret is None or secret["metadata"].get("deletionTimestamp"):
         raise Refused("Token has been invalidated")
-    if not hmac.compare_digest(secret_bytes(secret, "token"), token.encode(errors="surrogateescape")):
+    if not hmac.compare_digest(secret_bytes(secret, "token"), token.encode(errors="surrogatepass")):
         raise Refused("Token does not match server's copy")
     account = lookups.get_service_account(namespace, name)
     if account is None:

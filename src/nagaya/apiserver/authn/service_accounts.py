@@ -92,7 +92,8 @@ class ServiceAccountTokens:
     def _verify(self, text: str) -> _Verified | None:
         token = jwt.parse(text)
         # A look at the issuer before the signature is checked decides only whether to check it.
-        if token is None or token.claims.get("iss") not in self._issuers:
+        issuer = None if token is None else token.claims.get("iss")
+        if token is None or not isinstance(issuer, str) or issuer not in self._issuers:
             return None
         candidates = self._keys.candidates(token.key_id)
         if not candidates:

@@ -20,7 +20,7 @@ _COLUMNS: Final = 3
 
 def digest(token: str) -> bytes:
     """What a token is looked up by."""
-    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
 
 class StaticTokens:

@@ -46,7 +46,7 @@ def _resource(
         table=f"{name.group}/{name.resource}" if name.group else name.resource,
         strategy=kind.main,
         struct=struct,
-        codec=BuiltinCodec(found.kind, found.gvk.api_version),
+        codec=BuiltinCodec(found.kind, found.gvk.api_version, struct),
         decoder=_decoder(struct, kind.main),
         tables=_tables(found, now) if "list" in found.verbs else None,
         managers=_managers(found.gvk, struct, kind),

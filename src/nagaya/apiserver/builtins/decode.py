@@ -55,32 +55,29 @@ def normalise(
 ) -> tuple[JsonObject, list[str]]:
     """The object as Go would write it, and what a strict decoder would find (`unknown field "spec.foo"`).
 
-    `body` is the JSON that `obj` was read from, if there is one: messages quote numbers as they were written. With
-    `repeated` the reader found fields given twice in it, which Go merges; they are among the findings then. Without
-    `strict` there are no findings. Raises DecodeError with the real server's text. The object is not changed, and
-    shares with the result what needs no change.
+    `body` is the JSON that `obj` was read from, if there is one: messages quote numbers as they were written. The two
+    may differ in `apiVersion` and `kind`, which the caller may have filled in. With `repeated` the reader found fields
+    given twice in the body, which Go merges; they are among the findings then. Without `strict` there are no findings.
+    Raises DecodeError with the real server's text. The object is not changed, and shares with the result what needs no
+    change.
     """
     assert isinstance(struct, GoStruct), f"not a built-in type: {struct.name}"
-    read = readers.struct_reader(struct)
-    scanned: Any = None
-    if repeated and body is not None:
-        scanned = jsonscan.scan(body)
-        obj = merge_repeated(struct, scanned)
-    unknown: list[str] = []
-    try:
-        result = read({} if obj is None else obj, unknown)
-    except _UNUSUAL:
-        if scanned is None:
-            scanned = _with_literals(obj) if body is None else jsonscan.scan(body)
-        found = examine.findings(struct, scanned)
+    if not (repeated and body is not None):
+        unknown: list[str] = []
         try:
-            result = read(merge_repeated(struct, scanned) if repeated else jsonscan.exact(scanned), unknown)
-        except _UNUSUAL as error:
-            raise DecodeError(f"{struct.name} cannot be decoded: {error}") from error
-        return jsonscan.plain(result), found if strict else []
-    if scanned is not None:
-        return jsonscan.plain(result), examine.findings(struct, scanned) if strict else []
-    return result, examine.findings(struct, obj) if unknown and strict else []
+            result = readers.struct_reader(struct)({} if obj is None else obj, unknown)
+        except _UNUSUAL:
+            pass  # it is looked at more closely below
+        else:
+            return result, examine.findings(struct, obj) if unknown and strict else []
+    scanned = _with_literals(obj) if body is None else jsonscan.scan(body)
+    found = examine.findings(struct, scanned)
+    try:
+        result = readers.struct_reader(struct)(merge_repeated(struct, scanned) or {}, [])
+    except _UNUSUAL as error:
+        raise DecodeError(f"{struct.name} cannot be decoded: {error}") from error
+    named = {name: obj[name] for name in ("kind", "apiVersion") if obj and obj.get(name)}
+    return {**jsonscan.plain(result), **named}, found if strict else []
 
 
 def decode_options(kind: str, value: Any) -> JsonObject:

@@ -7,9 +7,9 @@ by the length of the expression and is charged once.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from nagaya.apiserver.cel.values import CostExceededError
+from nagaya.apiserver.cel.values import CostExceededError, MapLike
 
 PER_CALL_LIMIT: Final = 1_000_000
 """What one evaluation of one expression may cost."""
@@ -37,3 +37,29 @@ class Budget:
     def spent(self) -> int:
         """What the evaluation cost so far."""
         return self.limit - self.left
+
+
+_SIZED: Final = frozenset({str, bytes, list, dict})
+_SMALL: Final = 100
+_OBJECT: Final = 8  # what an object costs apart from its members
+
+
+def charge(budget: Budget, value: Any) -> None:
+    """Pay for going through a text, list or map once. Small ones are part of the step that does it."""
+    if type(value) in _SIZED and len(value) > _SMALL:
+        budget.spend(len(value) // 10 if isinstance(value, (str, bytes)) else len(value))
+
+
+def charge_deeply(budget: Budget, value: Any) -> None:
+    """Pay for going through a value with everything in it."""
+    if isinstance(value, (str, bytes)):
+        if len(value) > _SMALL:
+            budget.spend(len(value) // 10)
+        return
+    if isinstance(value, MapLike):
+        value = value.native()
+    if isinstance(value, (list, dict)) and value:
+        budget.spend(len(value) + (_OBJECT if isinstance(value, dict) else 0))
+        for each in value if isinstance(value, list) else value.values():
+            if not isinstance(each, (int, float, type(None))):
+                charge_deeply(budget, each)

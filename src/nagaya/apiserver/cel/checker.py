@@ -39,6 +39,7 @@ _LITERALS = {
 
 
 _MAX_REPEATED = 100
+_SCALARS = frozenset({Kind.BOOL, Kind.INT, Kind.UINT, Kind.DOUBLE, Kind.STRING, Kind.BYTES, Kind.LIST, Kind.MAP})
 
 
 def check(root: Node, environment: Environment, issues: Issues) -> None:
@@ -203,7 +204,7 @@ class _Checker:
         result: CelType | None = None
         matching: list[Overload] = []
         for overload in declared.overloads:
-            if overload.is_method is (node.target is None):
+            if overload.is_method is (node.target is None) or _cannot_fit(overload, given):
                 continue
             params, returned = self._instantiate(overload)
             if not self._bindings.all_assignable(given, params):
@@ -340,6 +341,16 @@ class _Checker:
             f"expression of type '{ranged}' cannot be range of a comprehension (must be list, map, or dynamic)",
         )
         return ERROR, ERROR
+
+
+def _cannot_fit(overload: Overload, given: list[CelType]) -> bool:
+    """Whether it can be seen without binding anything that the arguments are not the overload's."""
+    if len(overload.params) != len(given):
+        return True
+    for param, each in zip(overload.params, given, strict=True):
+        if param.kind is not each.kind and param.kind in _SCALARS and each.kind in _SCALARS:
+            return True
+    return False
 
 
 def _replace(fresh: dict[CelType, CelType], given: CelType) -> CelType:

@@ -69,7 +69,7 @@ def _quantifier(decisive: bool) -> Loop:
     def make(source: Step, places: Places, _: Step | None, body: Step, weight: int) -> Step:
         rounds = _rounds(source, places)
 
-        def quantify(frame: Frame) -> bool:
+        def quantify(frame: Frame) -> Any:
             budget = frame[0]
             failure: CelError | None = None
             for _ in rounds(frame):

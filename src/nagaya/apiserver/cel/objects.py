@@ -85,7 +85,7 @@ class SchemaObject(MapLike):
         self.shape = shape
         self._made: dict[str, Any] = {}
 
-    def get(self, field: str) -> Any:
+    def member(self, field: str) -> Any:
         """The member's value. Raises CelError when there is none."""
         made = self._made
         if field in made:
@@ -105,7 +105,7 @@ class SchemaObject(MapLike):
         entry = self.shape.fields.get(key)
         if entry is None or self.raw.get(entry[0]) is None:
             return NOTHING
-        return self.get(key)
+        return self.member(key)
 
     def keys(self) -> list[str]:
         """The members that are there, by their names in expressions."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from nagaya.apiserver.cel import access, loops, operators, steps
-from nagaya.apiserver.cel.budget import Budget
+from nagaya.apiserver.cel.budget import Budget, charge
 from nagaya.apiserver.cel.declarations import Function, Implementation, is_certain
 from nagaya.apiserver.cel.environment import Environment
 from nagaya.apiserver.cel.operators import MAX_INT, MIN_INT
@@ -135,7 +135,7 @@ class Planner:
             def of_object(frame: Frame) -> Any:
                 value = operand(frame)
                 try:
-                    return value.get(field)
+                    return value.member(field)
                 except AttributeError:
                     return access.select(value, field)
 
@@ -255,16 +255,9 @@ class Planner:
 
     def _equality(self, node: Call) -> Step:
         one, other = (self.plan(arg) for arg in node.args)
-        equal = operators.equal
         # Values of these types are compared by Python as by CEL, and null is equal to none of them.
         same = node.args[0].type == node.args[1].type and node.args[0].type.kind in _FAST
-        if node.function == "_==_":
-            if same:
-                return lambda frame: one(frame) == other(frame)
-            return lambda frame: equal(one(frame), other(frame))
-        if same:
-            return lambda frame: one(frame) != other(frame)
-        return lambda frame: not equal(one(frame), other(frame))
+        return steps.equality(one, other, same=same, negated=node.function == "_!=_")
 
     def _relation(self, node: Call) -> Step:
         one, other = (self.plan(arg) for arg in node.args)
@@ -289,8 +282,7 @@ class Planner:
 
         def charged(frame: Frame) -> Any:
             result = general(one(frame), other(frame))
-            if isinstance(result, (str, bytes, list)) and len(result) > 100:
-                frame[0].spend(len(result) // 10)
+            charge(frame[0], result)
             return result
 
         return charged

@@ -9,8 +9,9 @@ from nagaya.apiserver.cel.budget import Budget
 from nagaya.apiserver.cel.checker import check
 from nagaya.apiserver.cel.environment import Environment
 from nagaya.apiserver.cel.parser import parse
-from nagaya.apiserver.cel.planner import PlanError, Planner, Step, weigh
-from nagaya.apiserver.cel.source import CompileError, Issues
+from nagaya.apiserver.cel.planner import PlanError, Planner, weigh
+from nagaya.apiserver.cel.source import NOWHERE, CompileError, Issues
+from nagaya.apiserver.cel.steps import Frame, Step
 from nagaya.apiserver.cel.syntax import Ident, Node, Select, children
 from nagaya.apiserver.cel.types import CelType
 from nagaya.apiserver.cel.validators import validate
@@ -43,8 +44,9 @@ class Program:
 
         Variables without a binding must not be used by the expression; `references` says which ones are.
         """
-        frame = [None] * self._size
-        frame[0] = budget = budget or Budget()
+        budget = budget or Budget()
+        frame: Frame = [None] * self._size
+        frame[0] = budget
         for place, name in enumerate(self._names, 1):
             frame[place] = bindings.get(name)
         budget.spend(self._weight)
@@ -61,11 +63,19 @@ def compile(expression: str, environment: Environment) -> Program:
     root = parse(expression, environment.macros, issues)
     if issues or root is None:
         raise CompileError(str(issues))
-    check(root, environment, issues)
-    if not issues:
-        validate(root, issues)
-    if issues:
-        raise CompileError(str(issues))
+    try:
+        check(root, environment, issues)
+        if not issues:
+            validate(root, issues)
+        if issues:
+            raise CompileError(str(issues))
+        return _plan(expression, root, environment)
+    except RecursionError:
+        issues.report(NOWHERE, "max recursion depth exceeded")
+        raise CompileError(str(issues)) from None
+
+
+def _plan(expression: str, root: Node, environment: Environment) -> Program:
     names = tuple(environment.variables)
     planner = Planner(environment, {name: place for place, name in enumerate(names, 1)})
     step = planner.plan(root)

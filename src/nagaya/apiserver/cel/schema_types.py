@@ -31,6 +31,7 @@ class SchemaTypes:
 
     def __init__(self) -> None:
         self._objects: dict[str, JsonObject] = {}
+        self._escaped: dict[str, dict[str, Any]] = {}
         self._fields: dict[tuple[str, str], CelType | None] = {}
 
     def declare(self, schema: JsonObject, name: str, *, resource_root: bool = False) -> CelType | None:
@@ -70,11 +71,12 @@ class SchemaTypes:
         return self._fields[name, field]
 
     def _find_field(self, name: str, field: str) -> CelType | None:
-        properties = self._objects[name].get("properties") or {}
-        for property_name, schema in properties.items():
-            if escape(property_name) == field:
-                return self._below(schema, f"{name}.{field}")
-        return None
+        properties = self._escaped.get(name)
+        if properties is None:
+            declared = self._objects[name].get("properties") or {}
+            properties = {escaped: schema for each, schema in declared.items() if (escaped := escape(each))}
+            self._escaped[name] = properties
+        return self._below(properties.get(field), f"{name}.{field}")
 
     def constructor(self, name: str) -> Callable[[dict[str, Any]], Any] | None:
         """Expressions cannot write objects of a schema."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from nagaya.apiserver.cel import operators
+from nagaya.apiserver.cel.budget import charge, charge_deeply
 from nagaya.apiserver.cel.declarations import Function, Overload, accepts
 from nagaya.apiserver.cel.values import CelError, NoSuchOverloadError, type_name
 
@@ -67,10 +68,28 @@ def invocation(implementation: Callable[..., Any], steps: list[Step], charged: b
         case []:
             return lambda _: implementation()
         case [one]:
-            return lambda frame: implementation(one(frame))
+
+            def unary(frame: Frame) -> Any:
+                value = one(frame)
+                charge(frame[0], value)
+                return implementation(value)
+
+            return unary
         case [one, two]:
-            return lambda frame: implementation(one(frame), two(frame))
-    return lambda frame: implementation(*[step(frame) for step in steps])
+
+            def binary(frame: Frame) -> Any:
+                value = one(frame)
+                charge(frame[0], value)
+                return implementation(value, two(frame))
+
+            return binary
+
+    def general(frame: Frame) -> Any:
+        values = [step(frame) for step in steps]
+        charge(frame[0], values[0])
+        return implementation(*values)
+
+    return general
 
 
 def guarded(declared: Function, overloads: tuple[Overload, ...]) -> Callable[..., Any]:
@@ -102,7 +121,9 @@ def relation(function: str, one: Step, other: Step, *, integers: bool) -> Step:
     order = operators.order
 
     def general(frame: Frame) -> bool:
-        return order(one(frame), other(frame), function) in accepted
+        left = one(frame)
+        charge(frame[0], left)
+        return order(left, other(frame), function) in accepted
 
     def of_integers(frame: Frame) -> bool:
         left, right = one(frame), other(frame)
@@ -112,3 +133,20 @@ def relation(function: str, one: Step, other: Step, *, integers: bool) -> Step:
             return order(left, right, function) in accepted
 
     return of_integers if integers else general
+
+
+def equality(one: Step, other: Step, *, same: bool, negated: bool) -> Step:
+    """`==` or `!=`. With `same` both sides are of one simple type, whose values Python compares as CEL does."""
+    equal = operators.equal
+
+    def simple(frame: Frame) -> bool:
+        left = one(frame)
+        charge(frame[0], left)
+        return (left == other(frame)) is not negated
+
+    def general(frame: Frame) -> bool:
+        left = one(frame)
+        charge_deeply(frame[0], left)
+        return equal(left, other(frame)) is not negated
+
+    return simple if same else general

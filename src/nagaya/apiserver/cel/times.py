@@ -31,6 +31,8 @@ _LIMITS: Final = {
     "04": ("minute", 0, 59),
     "05": ("second", 0, 59),
 }
+# What nearly all dates look like.
+_USUAL: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 _FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
 _SPAN: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _UNITS: Final = {
@@ -77,6 +79,19 @@ def parse_date(text: str) -> Timestamp:
 
 
 def _parse(text: str, layout: str) -> Timestamp:
+    usual = _USUAL.fullmatch(text) if layout is _RFC3339 else None
+    if usual is not None:
+        date, fraction = usual.groups()
+        try:
+            moment = datetime.fromisoformat(date).replace(tzinfo=UTC) - _EPOCH
+        except ValueError:
+            return _parse_slowly(text, layout)
+        ns = (moment.days * 86400 + moment.seconds) * SECOND
+        return Timestamp(ns + int(fraction.ljust(9, "0")) if fraction else ns)
+    return _parse_slowly(text, layout)
+
+
+def _parse_slowly(text: str, layout: str) -> Timestamp:
     """Read a date element by element, as Go does, and complain about the first that does not fit."""
     numbers: dict[str, int] = {}
     rest, ns, offset = text, 0, 0

@@ -15,7 +15,7 @@ from typing import Final
 class Kind(Enum):
     """What sort of type it is; decides how it is compared."""
 
-    UNCHECKED = "unchecked"
+    UNCHECKED = ""
     ERROR = "!error!"
     DYN = "dyn"
     ANY = "any"
@@ -73,7 +73,7 @@ class CelType:
 
 
 # Their run-time names differ from what messages call them.
-_PRINTED_BY_KIND: Final = {Kind.DURATION, Kind.TIMESTAMP, Kind.NULL, Kind.ERROR, Kind.ANY}
+_PRINTED_BY_KIND: Final = {Kind.DURATION, Kind.TIMESTAMP, Kind.NULL, Kind.ERROR, Kind.ANY, Kind.UNCHECKED}
 
 UNCHECKED: Final = CelType(Kind.UNCHECKED)
 ERROR: Final = CelType(Kind.ERROR, "error")

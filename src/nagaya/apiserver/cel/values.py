@@ -106,6 +106,8 @@ class MapLike:
 
     __slots__ = ()
 
+    type_name: str = "map"
+
     def find(self, key: Any) -> Any:
         """The value of a key, or `NOTHING`."""
         raise NotImplementedError
@@ -162,10 +164,8 @@ def type_name(value: Any) -> str:
     name = _NAMES.get(type(value))
     if name is not None:
         return name
-    if isinstance(value, Opaque):
+    if isinstance(value, (Opaque, MapLike)):
         return value.type_name
-    if isinstance(value, MapLike):
-        return "map"
     raise AssertionError(f"{value!r} is no CEL value")
 
 

@@ -25,7 +25,7 @@ class EventExpiry:
 
     def __init__(self, backend: Backend, ttl: timedelta = TTL) -> None:
         self._backend = backend
-        self._api = Internal(backend, "event-expiry")
+        self._api = Internal(backend, "kube-apiserver")
         self._ttl = ttl
         self._written: dict[str, float] = {}  # by key, oldest first
 

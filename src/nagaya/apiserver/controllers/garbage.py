@@ -46,7 +46,7 @@ class GarbageCollector:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._api = Internal(backend, "garbage-collector")
+        self._api = Internal(backend, "kube-controller-manager")
         self._dependents: dict[str, set[Place]] = {}
         self._owners: dict[Place, tuple[str, ...]] = {}
 

@@ -30,7 +30,7 @@ class NamespaceDefaults:
 
     def __init__(self, backend: Backend, root_ca: str) -> None:
         self._backend = backend
-        self._api = Internal(backend, "namespace-defaults")
+        self._api = Internal(backend, "kube-controller-manager")
         self._root_ca = root_ca
 
     def start(self) -> Iterator[str]:

@@ -43,7 +43,7 @@ class NamespaceFinisher:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._api = Internal(backend, "namespace-controller")
+        self._api = Internal(backend, "kube-controller-manager")
         self._terminating: set[str] = set()
 
     def start(self) -> Iterator[str]:

@@ -17,7 +17,6 @@ from nagaya.apiserver.crd.value_checks import Typing
 from nagaya.apiserver.meta import field_errors, gostring
 from nagaya.apiserver.meta.field_errors import FieldError, Path
 
-
 _NOWHERE: Final = Path()
 
 

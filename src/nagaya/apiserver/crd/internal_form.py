@@ -181,5 +181,6 @@ MEMBER_NAMES: Final = tuple((name, member) for name, member, _ in _MEMBERS)
 """The members of a schema in the order of the Go type: the name there and the name in JSON."""
 
 
-def _schema(raw: Mapping[str, Any]) -> JsonObject:
+def _schema(raw: Mapping[str, Any] | None) -> JsonObject:
+    raw = raw or {}
     return {name: form(raw.get(member)) for name, member, form in _MEMBERS}

@@ -2,7 +2,7 @@
 
 kubectl reads them to explain, to validate and to merge. OpenAPI v3 takes a schema nearly as its author wrote it; v2
 cannot express nullable values, junctions or unknown fields, and whatever it cannot express is left open rather than
-published wrongly. Both add what every object has. `openapi_paths` describes the requests.
+published wrongly. Both add what every object has.
 """
 
 from __future__ import annotations

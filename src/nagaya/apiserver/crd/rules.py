@@ -20,8 +20,8 @@ from nagaya.apiserver.meta.status import JsonObject
 class RuleProblem:
     """Why a rule cannot be used, found when a definition is written.
 
-    `index` is the rule's place in the list, `member` the part that is wrong: `rule` or `messageExpression`. Without a
-    member it is not the rule but its place: no rule can be compiled there.
+    `index` is the rule's place in the list, `member` the part that is wrong: `rule` or `messageExpression`. An
+    internal problem is not the rule's but its place's: no rule can be compiled there.
     """
 
     index: int

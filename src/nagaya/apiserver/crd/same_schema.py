@@ -26,6 +26,8 @@ def canonical(value: Any, member: str = "") -> Any:
 
 
 def _says(value: Any, member: str) -> bool:
+    if member in _VERBATIM:
+        return value is not None and (value != [] or member != "enum")
     if value is None or value is False or value == "":
         return member == "additionalProperties" and value is False
     return value != {} or member in _PRESENT

@@ -132,7 +132,7 @@ def read(raw: Any, depth: int = 0) -> Schema:
         embedded=source.get("x-kubernetes-embedded-resource") is True,
         int_or_string=source.get("x-kubernetes-int-or-string") is True,
         map_keys=_texts(source, "x-kubernetes-list-map-keys"),
-        rules=[rule for rule in _list(source, "x-kubernetes-validations") if isinstance(rule, dict)],
+        rules=[rule if isinstance(rule, dict) else {} for rule in _list(source, "x-kubernetes-validations")],
     )
     if (default := source.get("default")) is not None:
         node.default = default

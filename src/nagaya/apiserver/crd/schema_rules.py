@@ -17,6 +17,7 @@ from nagaya.apiserver.crd.rules import RuleCompiler
 from nagaya.apiserver.crd.schema import Schema, SchemaTooDeepError, read
 from nagaya.apiserver.meta.field_errors import (
     OMITTED,
+    Cause,
     FieldError,
     Path,
     forbidden,
@@ -173,7 +174,7 @@ class _Checker:
             return
         rules = self._compile_rules(schema.raw, resource_root=place.root or schema.embedded)
         for problem in rules.problems:
-            if not problem.member:
+            if problem.cause is Cause.INTERNAL:
                 self.rule_errors.append(FieldError(problem.cause, str(where), OMITTED, problem.detail))
                 return
         for position, rule in enumerate(schema.rules):

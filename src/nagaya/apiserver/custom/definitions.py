@@ -185,7 +185,8 @@ def condition(definition: JsonObject, kind: str) -> str | None:
 
 def set_condition(definition: JsonObject, kind: str, state: str, reason: str, message: str, now: str) -> None:
     """Write a condition, in place."""
-    conditions = definition.setdefault("status", {}).setdefault("conditions", [])
+    status = definition.setdefault("status", {})
+    conditions = status["conditions"] = list(status.get("conditions") or ())
     new = {"type": kind, "status": state, "lastTransitionTime": now, "reason": reason, "message": message}
     for index, old in enumerate(conditions):
         if old["type"] == kind:

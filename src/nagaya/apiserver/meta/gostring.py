@@ -36,19 +36,21 @@ def _quoted(char: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as Go's `%v` writes it: the shortest form, with an exponent below 1e-4 and from 1e21 on."""
+    """A number as Go's `%v` writes it: the shortest form, for floats with an exponent below 1e-4 and from 1e6 on."""
     if isinstance(value, int):
         return str(value)
     magnitude = abs(value)
-    if magnitude == 0 or 1e-4 <= magnitude < 1e21:
-        text = format(value, "f") if magnitude >= 1e16 else repr(value)
-        return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    if magnitude == 0 or 1e-4 <= magnitude < 1e6:
+        return repr(value).removesuffix(".0")
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent:
-        mantissa, _, exponent = format(value, "e").partition("e")
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    power = int(exponent)
-    return f"{mantissa.removesuffix('.0')}e{'-' if power < 0 else '+'}{abs(power):02d}"
+        digits = repr(magnitude).removesuffix(".0").replace(".", "")
+        power = len(str(int(magnitude))) - 1
+        mantissa = f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:]}".rstrip("0").rstrip(".")
+    else:
+        power = int(exponent)
+        mantissa = mantissa.removesuffix(".0")
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

@@ -5,7 +5,9 @@ Only what JSON can hold is covered. Maps are printed with sorted keys, as Go doe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import orjson
 
 from nagaya.apiserver.meta import gostring
 
@@ -56,6 +58,14 @@ def type_name(value: Any) -> str:
 def compact_json(value: Any) -> str:
     """A value as `json.Marshal` writes it, with numbers as Go keeps them: whole ones have no fraction."""
     return gostring.json(_whole(value))
+
+
+_HTML: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def struct_json(value: Any) -> str:
+    """Like `compact_json`, with the members of maps in the order that they have, as a Go struct has one."""
+    return orjson.dumps(_whole(value)).decode().translate(_HTML)
 
 
 def _whole(value: Any) -> Any:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import orjson
-
-from nagaya.apiserver.meta import gostring, names
+from nagaya.apiserver.meta import gostring, govalue, names
 from nagaya.apiserver.meta.field_errors import (
     OMITTED,
     Cause,
@@ -187,7 +185,7 @@ def _ordered(owner: JsonObject) -> JsonObject:
 
 def _invalid_struct(path: Path, value: Any, detail: str) -> FieldError:
     """A finding about a value whose members must not be sorted when it is shown."""
-    return FieldError(Cause.INVALID, str(path), OMITTED, f"{orjson.dumps(value).decode()}: {detail}")
+    return FieldError(Cause.INVALID, str(path), OMITTED, f"{govalue.struct_json(value)}: {detail}")
 
 
 def validate_finalizers(finalizers: Sequence[str], path: Path) -> list[FieldError]:

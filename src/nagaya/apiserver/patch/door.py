@@ -1,15 +1,15 @@
 """Where a PATCH request's body meets the object: one function for the three formats, and the answers when it fails.
 
 Server-side apply is not here: it needs field ownership. The bodies come parsed; syntax errors and duplicate members are
-found by whoever parses. The result has still to be decoded: nothing here checks that it is a valid object.
+found by whoever parses. The result has still to be decoded: nothing here checks that it is valid for its kind.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from nagaya.apiserver.meta import gostring, govalue, status
+from nagaya.apiserver.meta import govalue, status
 from nagaya.apiserver.meta.field_errors import invalid
 from nagaya.apiserver.meta.gvk import GroupKind
 from nagaya.apiserver.meta.status import ApiError, JsonObject
@@ -17,6 +17,11 @@ from nagaya.apiserver.patch import json_patch, merge_patch, strategic
 from nagaya.apiserver.patch.json_patch import JsonPatchError
 from nagaya.apiserver.patch.strategic_error import StrategicPatchError
 from nagaya.apiserver.schema.types import Struct
+
+# The type into which the real server reads the head of every object, as Go prints it.
+_TYPED: Final = (
+    r'type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+)
 
 
 class PatchType(StrEnum):
@@ -29,12 +34,12 @@ class PatchType(StrEnum):
 
 
 class Patched(NamedTuple):
-    """The outcome: the new value (a JSON patch may make it anything), and what strict decoding finds in the patch.
+    """The outcome: the changed object, and what strict decoding finds in the patch.
 
     Clients are told of the latter, and of duplicate members, as `json patch unknown field ...`.
     """
 
-    value: Any
+    value: JsonObject
     strict_errors: list[str]
 
 
@@ -47,23 +52,19 @@ def apply_patch(
     patch is not checked before it is used. Raises ApiError.
     """
     try:
-        if patch_type is PatchType.JSON:
-            return _json(current, patch, lenient)
-        if patch_type is PatchType.MERGE:
-            return Patched(_merged(current, patch, lenient), [])
-        if patch_type is PatchType.STRATEGIC and schema is not None:
+        if patch_type is PatchType.STRATEGIC:
             return Patched(_strategically_merged(current, patch, schema), [])
+        patched = _operated if patch_type is PatchType.JSON else _merged
+        value = patched(current, patch, lenient)
     except RecursionError:
         raise status.bad_request("error decoding patch: exceeded max depth") from None
-    raise status.bad_request(strategic_unsupported())
+    if not isinstance(value, dict):
+        problem = f"couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of {_TYPED}"
+        raise undecodable(patch_type, patch, value, problem)
+    return Patched(value, json_patch.unknown_members(patch) if patch_type is PatchType.JSON and not lenient else [])
 
 
-def strategic_unsupported() -> str:
-    """What is said of a strategic merge patch for a kind without patch rules."""
-    return "strategic merge patch format is not supported"
-
-
-def _json(current: JsonObject, patch: Any, lenient: bool) -> Patched:
+def _operated(current: JsonObject, patch: Any, lenient: bool) -> Any:
     problem = json_patch.malformed(patch, lenient=lenient)
     if problem:
         raise status.bad_request(problem if lenient else f"error decoding patch: {problem}")
@@ -73,10 +74,9 @@ def _json(current: JsonObject, patch: Any, lenient: bool) -> Patched:
             f"The allowed maximum operations in a JSON patch is {json_patch.OPERATIONS_LIMIT}, got {len(operations)}"
         )
     try:
-        value = json_patch.apply(current, operations)
+        return json_patch.apply(current, operations)
     except JsonPatchError as error:
         raise unprocessable(str(error)) from error
-    return Patched(value, [] if lenient else json_patch.unknown_members(patch))
 
 
 def _merged(current: JsonObject, patch: Any, lenient: bool) -> Any:
@@ -93,7 +93,9 @@ def _merged(current: JsonObject, patch: Any, lenient: bool) -> Any:
     raise status.bad_request("Invalid JSON Patch")
 
 
-def _strategically_merged(current: JsonObject, patch: Any, schema: Struct) -> JsonObject:
+def _strategically_merged(current: JsonObject, patch: Any, schema: Struct | None) -> JsonObject:
+    if schema is None:
+        raise status.bad_request("strategic merge patch format is not supported")
     if patch is None:
         patch = {}
     if not isinstance(patch, dict):
@@ -118,5 +120,10 @@ def unprocessable(why: str) -> ApiError:
 
 def undecodable(patch_type: PatchType, patch: Any, patched: Any, problem: str) -> ApiError:
     """The answer when the patched value is not a valid object, for example by the strict rules."""
-    shown = govalue.plain(patch) if patch_type is PatchType.STRATEGIC else gostring.json(patched)
+    if patch_type is PatchType.STRATEGIC:
+        shown = govalue.plain(patch)
+    else:
+        # The members that the patch went through are sorted, the others are as they were; this gets the first level.
+        ordered = dict(sorted(patched.items())) if isinstance(patched, dict) else patched
+        shown = govalue.struct_json(ordered)
     return status.invalid(GroupKind("", ""), "", [invalid("patch", shown, problem)])

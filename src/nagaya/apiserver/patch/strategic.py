@@ -72,7 +72,7 @@ def _merge_member(original: Any, value: Any, key: str, schema: Type) -> Any:
         return value if member.strategy == "replace" else apply(original, value, member.type)
     if isinstance(value, list):
         member = list_member(schema, key)
-        return _merge_list(original, value, member.type, member.merge_key) if member.strategy == "merge" else value
+        return _merge_list(original, value, member.type, member.merge_key)[0] if member.strategy == "merge" else value
     return value
 
 
@@ -114,7 +114,7 @@ def _delete_from_list(merged: Object, key: str, value: Any, schema: Type) -> Non
     if not original and not value:
         return
     if common_type(original, value) is dict:
-        merged[target] = _merge_list(original, value, member.type, member.merge_key)
+        merged[target], _ = _merge_list(original, value, member.type, member.merge_key)
     else:
         unwanted = {scalar_identity(item) for item in value}
         merged[target] = [item for item in original if scalar_identity(item) not in unwanted]
@@ -135,16 +135,16 @@ def _merge_ordered(merged: Object, patch: Object, key: str, schema: Type) -> Non
         _check_order(changes, order, member.merge_key)
     if original is MISSING and changes is MISSING:
         return
+    live = [] if original is MISSING else original
+    element = common_type(live, [] if changes is MISSING else changes)
     if original is MISSING:
         items = _without_directives(changes)
     elif changes is MISSING:
         items = original
     elif member.strategy == "merge":
-        items = _merge_list(original, changes, member.type, member.merge_key)
+        items, live = _merge_list(original, changes, member.type, member.merge_key)
     else:
         items = changes
-    live = [] if original is MISSING else original
-    element = common_type(live, [] if changes is MISSING else changes)
     merged[target] = arranged(items, order, live, member.merge_key, element)
     patch.pop(target, None)
 
@@ -173,31 +173,40 @@ def _check_order(changes: Items, order: Items, merge_key: str) -> None:
         raise StrategicPatchError(f"The order in patch list:\n{from_patch}\n doesn't match {_ORDER} list:\n{wanted}\n")
 
 
-def _merge_list(original: Items, changes: Items, element: Type, merge_key: str) -> Items:
+def _merge_list(original: Items, changes: Items, element: Type, merge_key: str) -> tuple[Items, Items]:
+    """The merged list, and the order that the live list is taken to have had (see `_apply_item_directives`)."""
     if not original and not changes:
-        return original
+        return original, original
     found = common_type(original, changes)
     if found is not dict:
         merged = list({scalar_identity(item): item for item in original + changes}.values())
-        return arranged(merged, changes, original, merge_key, found)
+        return arranged(merged, changes, original, merge_key, found), original
     if not merge_key:
         raise StrategicPatchError(f"cannot merge lists without merge key for {kind(element)}")
-    live, changes = _apply_item_directives(original, changes, merge_key)
+    live, slots, changes = _apply_item_directives(original, changes, merge_key)
     merged = live.copy()
     for change in changes:
         if merge_key not in change:
             raise no_merge_key(change, merge_key)
         place = _find(merged, merge_key, change[merge_key])
-        if place < 0:
-            merged.append(change)
-        else:
+        if place >= 0:
             merged[place] = apply(merged[place], change, element)
-    return arranged(merged, changes, live, merge_key, dict)
+            continue
+        if len(merged) < len(slots):
+            slots[len(merged)] = change
+        merged.append(change)
+    return arranged(merged, changes, live, merge_key, dict), slots
 
 
-def _apply_item_directives(original: Items, changes: Items, merge_key: str) -> tuple[Items, Items]:
-    """Carry out the directives among the items. Gives the list that is left and the changes that are left."""
+def _apply_item_directives(original: Items, changes: Items, merge_key: str) -> tuple[Items, Items, Items]:
+    """Carry out the directives among the items.
+
+    Gives the live list without what was deleted, the memory it was in, and the changes that are left. The memory
+    matters because the real server works in place: items that are added take the slots of deleted ones, and when
+    `$setElementOrder` asks for the live order it finds them there. So a new item follows what was live before it.
+    """
     plain: Items = []
+    slots, size = original.copy(), len(original)
     replace = False
     for change in changes:
         directive = change.get(_DIRECTIVE, MISSING)
@@ -206,17 +215,16 @@ def _apply_item_directives(original: Items, changes: Items, merge_key: str) -> t
         elif directive == "delete":
             if merge_key not in change:
                 raise no_merge_key(change, merge_key)
-            unwanted = scalar_identity(change[merge_key])
-            original = [
-                item for item in original if merge_key not in item or scalar_identity(item[merge_key]) != unwanted
-            ]
+            while (place := _find(slots[:size], merge_key, change[merge_key])) >= 0:
+                slots[place : size - 1] = slots[place + 1 : size]
+                size -= 1
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise StrategicPatchError("merging lists cannot yet be specified in the patch")
         else:
             raise unknown_directive(directive, change)
-    return (plain, []) if replace else (original, plain)
+    return (plain, slots, []) if replace else (slots[:size], slots, plain)
 
 
 def _find(items: Items, merge_key: str, value: Any) -> int:

@@ -7,13 +7,15 @@ are replaced as a whole when the definition changes, and a request keeps the one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
 from nagaya.apiserver.apply.manager import FieldManager
+from nagaya.apiserver.builtins.stored import as_stored
 from nagaya.apiserver.meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.strategy import Strategy
@@ -132,7 +134,11 @@ class Resource:
         obj["metadata"]["resourceVersion"] = str(revision)
         if self.builtin:
             obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
-        return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+            return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+        made = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+        if _GO_FLOAT.search(made):
+            made = orjson.dumps(_go_numbers(obj), option=orjson.OPT_SORT_KEYS)
+        return made
 
     def single(self, value: bytes) -> bytes:
         """Stored bytes as the object by itself, with kind and apiVersion."""
@@ -143,12 +149,28 @@ class Resource:
         return (await self.codec.decode([record]))[0]
 
 
+# Looks like a number that Go writes otherwise; a text may look like it too, which does no harm.
+_GO_FLOAT: Final = re.compile(rb"[0-9]\.0[,}\]]|[0-9]e[0-9]")
+
+
+def _go_numbers(value: Any) -> Any:
+    """A value with its whole numbers written without a fraction, as Go does."""
+    if isinstance(value, dict):
+        return {key: _go_numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_go_numbers(each) for each in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value) if abs(value) < 2**63 else value
+    return value
+
+
 class BuiltinCodec:
     """Built-in kinds with one version: what is stored is what is served."""
 
-    def __init__(self, kind: str, api_version: str) -> None:
+    def __init__(self, kind: str, api_version: str, struct: Struct) -> None:
         self._kind = kind
         self._api_version = api_version
+        self._struct = struct
 
     def is_direct(self, record: Record) -> bool:
         """Always."""
@@ -159,5 +181,5 @@ class BuiltinCodec:
         return [{"kind": self._kind, "apiVersion": self._api_version, **record.object()} for record in records]
 
     async def encode(self, obj: JsonObject) -> JsonObject:
-        """The object itself."""
-        return obj
+        """The object, less what the real server's storage cannot tell apart (an empty list from none)."""
+        return as_stored(self._struct, obj)

@@ -41,7 +41,7 @@ def table(
     return {
         "kind": "Table",
         "apiVersion": f"{_GROUP}/{version}",
-        "metadata": list_meta or _single_meta(objects),
+        "metadata": {key: value for key, value in list_meta.items() if value != ""} or _single_meta(objects),
         "columnDefinitions": shape.definitions() if headers else None,
         "rows": rows if rows or shape.rows_when_empty else None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nagaya.apiserver.authn import discovery as openid
 from nagaya.apiserver.authn.jwt import VerificationKeys
+from nagaya.apiserver.openapi import documents as openapi
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.web import negotiation, present
 from nagaya.apiserver.web.discovery import Discovery
@@ -20,6 +21,7 @@ def endpoints(backend: Backend, issuer: str, keys: VerificationKeys, address: st
     made |= {
         "/": index(made, discovery),
         **discovery.endpoints(),
+        **openapi.Documents(backend).endpoints(),
         openid.CONFIGURATION_PATH: _static(configuration, openid.CONFIGURATION_TYPE),
         openid.KEY_SET_PATH: _static(keys.as_key_set(), openid.KEY_SET_TYPE),
     }

@@ -16,7 +16,7 @@ from nagaya.apiserver.authn.chain import Authentication
 from nagaya.apiserver.authn.facts import RequestFacts
 from nagaya.apiserver.authn.impersonation import Impersonation, requested
 from nagaya.apiserver.authn.user import ANONYMOUS, User
-from nagaya.apiserver.authz.attributes import Attributes
+from nagaya.apiserver.authz.attributes import of_request
 from nagaya.apiserver.authz.refusal import forbidden
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.status import ApiError
@@ -105,12 +105,12 @@ class Handler:
         exchange.user = await self._authentication.authenticate(facts)
         exchange.warnings += facts.warnings
         exchange.annotations |= facts.annotations
-        attributes = attributes_of(info, exchange.user)
+        attributes = of_request(exchange.user, info)
         wanted = requested(request.header_items)
         if wanted is not None:
             assumed = self._impersonation.impersonate(wanted, attributes)
             exchange.impersonator, exchange.user = exchange.user, assumed.user
-            attributes = attributes_of(info, exchange.user)
+            attributes = of_request(exchange.user, info)
         decision = self._backend.authorizer.authorize(attributes)
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
@@ -145,23 +145,6 @@ class Handler:
             return await handler(call, wanted)
         async with asyncio.timeout(REQUEST_TIMEOUT):
             return await handler(call, wanted)
-
-
-def attributes_of(info: RequestInfo, user: User) -> Attributes:
-    """A request as authorisation sees it."""
-    if not info.is_resource:
-        return Attributes(user, info.verb, path=info.path, is_resource=False)
-    return Attributes(
-        user,
-        info.verb,
-        info.group,
-        info.version,
-        info.resource,
-        info.subresource,
-        info.name,
-        info.namespace,
-        info.path,
-    )
 
 
 def error_response(request: Request, error: ApiError) -> Response:

@@ -1,30 +1,34 @@
 """The wire: TLS connections in, requests through the handler, answers and streams out.
 
-The only module of the server that knows the HTTP library. It bounds what a client can make the server hold: bodies of 3
-MiB as the real server, headers of 1 MiB in all, time for a body to arrive. Connections share nothing.
+Only this module and `connection` know the HTTP library. What a client can make the server hold is bounded: bodies of 3
+MiB as in the real server, heads of 1 MiB, and time for everything (`Patience`). Connections share nothing, so what one
+client does or fails to do never keeps another waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
 from aiohttp import web
+from aiohttp.web_protocol import RequestPayloadError
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
+from nagaya.apiserver.web.connection import Connection, Patience, Server, refusal
 from nagaya.apiserver.web.handler import error_response
 from nagaya.apiserver.web.request import Request, Response, parse_query
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
-BODY_TIMEOUT: Final = 30.0
-_HEADER_LINE: Final = 64 * 1024
 _BACKLOG: Final = 1024
-_GRACE: Final = 2.0  # seconds that answers under way get when the server stops
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 Serve = Callable[[Request], Awaitable[Response]]
 
@@ -32,52 +36,84 @@ Serve = Callable[[Request], Awaitable[Response]]
 class Listener:
     """One listening socket."""
 
-    def __init__(self, serve: Serve, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, serve: Serve, sock: socket.socket, tls: ssl.SSLContext | None, patience: Patience | None = None
+    ) -> None:
         self._serve = serve
         self._sock = sock
         self._tls = tls
-        self._runner: web.ServerRunner | None = None
+        self._patience = patience or Patience()
+        self._connections: Server | None = None
+        self._server: asyncio.AbstractServer | None = None
         self._streams: set[asyncio.Task[None]] = set()
+        self._port: int = sock.getsockname()[1]
 
     @property
     def port(self) -> int:
         """The port it listens on."""
-        port: int = self._sock.getsockname()[1]
-        return port
+        return self._port
 
     async def start(self) -> None:
         """Accept connections."""
-        server = web.Server(
-            self._handle,
-            handler_cancellation=True,
-            max_line_size=_HEADER_LINE,
-            max_field_size=_HEADER_LINE,
-            access_log=None,
+        loop = asyncio.get_running_loop()
+        self._connections = Server(self._handle, self._patience)
+        limits = {}
+        if self._tls is not None:
+            limits = {"ssl_handshake_timeout": self._patience.handshake, "ssl_shutdown_timeout": self._patience.stop}
+        self._server = await loop.create_server(
+            self._connections, sock=self._sock, ssl=self._tls, backlog=_BACKLOG, **limits
         )
-        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_GRACE)
-        await self._runner.setup()
-        site = web.SockSite(self._runner, self._sock, ssl_context=self._tls, backlog=_BACKLOG)
-        await site.start()
 
     async def stop(self) -> None:
-        """Stop accepting, end the streams, let answers under way finish."""
+        """Stop accepting, end the streams as if they were complete, let answers under way finish."""
+        if self._server is None or self._connections is None:
+            return
+        self._server.close()
         for task in list(self._streams):
             task.cancel()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        self._connections.pre_shutdown()
+        # The library waits twice: for answers, and then for those that did not come to be cancelled.
+        await self._connections.shutdown(self._patience.stop / 2)
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
+        if _BAD_ESCAPE.search(raw.raw_path.partition("?")[0]):
+            return refusal(HTTPStatus.BAD_REQUEST)
         request = _head(raw)
         try:
-            request.body = await _body(raw)
+            request.body = await self._body(raw)
         except status.ApiError as error:
-            refusal = _plain(error_response(request, error))
-            refusal.force_close()
-            return refusal
+            answer = _plain(error_response(request, error))
+            answer.force_close()
+            return answer
         response = await self._serve(request)
         if response.stream is None:
             return _plain(response)
         return await self._stream(raw, response)
+
+    async def _body(self, raw: web.BaseRequest) -> bytes:
+        """The whole body. Raises 413 for one that is too large, 408 for one that does not come, 500 for a broken
+        one.
+        """
+        if not raw.body_exists:
+            return b""
+        if (raw.content_length or 0) > BODY_LIMIT:
+            raise status.too_large(f"limit is {BODY_LIMIT}")
+        if raw.headers.get("Expect", "").lower() == "100-continue" and raw.transport is not None:
+            raw.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(self._patience.body):
+                async for part in raw.content.iter_any():
+                    parts.append(part)
+                    size += len(part)
+                    if size > BODY_LIMIT:
+                        raise status.too_large(f"limit is {BODY_LIMIT}")
+        except TimeoutError:
+            message = f"the request's body did not arrive within {self._patience.body:.0f} s"
+            raise status.ApiError(408, "Timeout", message) from None
+        except RequestPayloadError as error:
+            raise status.ApiError(500, "", str(error)) from None
+        return b"".join(parts)
 
     async def _stream(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
@@ -92,7 +128,8 @@ class Listener:
             pump.cancel()
         if not pump.cancelled() and (problem := pump.exception()) is not None:
             raise problem
-        await answer.write_eof()
+        with contextlib.suppress(ConnectionError):  # the client has gone; there is nobody to tell
+            await answer.write_eof()
         return answer
 
 
@@ -101,41 +138,22 @@ async def _pump(answer: web.StreamResponse, response: Response) -> None:
     try:
         async for chunk in response.stream:
             await answer.write(chunk)
-    except ConnectionResetError:
+    except ConnectionError:
         return  # the client has gone; there is nobody to tell
 
 
 def _head(raw: web.BaseRequest) -> Request:
-    path, _, query = raw.raw_path.partition("?")
+    target = raw.raw_path
+    if not target.startswith("/"):  # with scheme and host, as to a proxy
+        target = str(raw.rel_url.relative()) if raw.rel_url.is_absolute() else "/"
+    path, _, query = target.partition("?")
     items = tuple((name.lower(), value) for name, value in raw.headers.items())
-    transport = raw.transport
-    certificate = None
-    if transport is not None and (session := transport.get_extra_info("ssl_object")) is not None:
-        certificate = session.getpeercert(binary_form=True)
     headers: dict[str, str] = {}
     for name, value in items:
         headers.setdefault(name, value)
+    connection = raw.protocol
+    certificate = connection.peer_certificate if isinstance(connection, Connection) else None
     return Request(raw.method, unquote(path), parse_query(query), headers, b"", items, certificate, raw.remote or "")
-
-
-async def _body(raw: web.BaseRequest) -> bytes:
-    """The whole body. Raises 413 for one that is too large and 408 for one that does not come."""
-    if not raw.body_exists:
-        return b""
-    if (raw.content_length or 0) > BODY_LIMIT:
-        raise status.too_large(f"limit is {BODY_LIMIT}")
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT):
-            async for part in raw.content.iter_any():
-                parts.append(part)
-                size += len(part)
-                if size > BODY_LIMIT:
-                    raise status.too_large(f"limit is {BODY_LIMIT}")
-    except TimeoutError:
-        message = f"the request's body did not arrive within {BODY_TIMEOUT:.0f} s"
-        raise status.ApiError(408, "Timeout", message) from None
-    return b"".join(parts)
 
 
 def _plain(response: Response) -> web.Response:

@@ -1,8 +1,7 @@
 """Asks webhooks: TLS by the bundle in their configuration, services found through their endpoints.
 
-There is no service network beside an embedded server, so `clientConfig.service` is looked up: the Service's port, then
-the addresses behind it in EndpointSlices. The certificate is still checked against `<service>.<namespace>.svc`, which
-is what the webhook has. Redirects are never followed, answers are bounded, and connections are kept per configuration.
+The certificate of a Service is checked against `<service>.<namespace>.svc`, wherever it is reached. Redirects are never
+followed, answers are bounded, and connections are kept per host and bundle.
 """
 
 from __future__ import annotations
@@ -10,16 +9,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import math
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
 from nagaya.apiserver.custom.conversion import WebhookFailure
+from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
+from nagaya.apiserver.webhooks import words
+from nagaya.apiserver.webhooks.services import Services
 
 _ANSWER_LIMIT: Final = 8 * 1024 * 1024
 _KEPT: Final = 64
@@ -27,17 +32,20 @@ _KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to send a review and whom to expect there."""
+    """Where to send a review and whom to expect there. `shown` is the address by which messages call it."""
 
     url: str
-    server_name: str | None
+    shown: str
+    host: str
+    port: int
+    server_name: str
 
 
 class WebhookClient:
     """Sends reviews and brings back answers. One per server."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, backend: Backend, services: Mapping[str, str] | None = None) -> None:
+        self._services = Services(backend.store, backend.world, services or {})
         self._session: aiohttp.ClientSession | None = None
         self._contexts: dict[str, ssl.SSLContext] = {}
 
@@ -48,20 +56,21 @@ class WebhookClient:
 
     async def call(self, config: JsonObject, review: JsonObject, timeout: float, *, name: str) -> JsonObject:
         """The answer to a review. `config` is a `clientConfig`. Raises WebhookFailure."""
-        target = self.target(config)
+        query = f"?timeout={max(1, math.ceil(timeout))}s"
+        target = self._target(config, query)
         if self._session is None:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False)
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, */*",
             "User-Agent": "kube-apiserver-admission",
+            "Host": urlsplit(target.shown).netloc,
         }
-        url = f"{target.url}{'&' if '?' in target.url else '?'}timeout={max(1, round(timeout))}s"
         try:
             async with (
                 asyncio.timeout(timeout),
                 self._session.post(
-                    url,
+                    target.url + query,
                     data=orjson.dumps(review),
                     headers=headers,
                     ssl=self._context(config),
@@ -69,82 +78,75 @@ class WebhookClient:
                     allow_redirects=False,
                 ) as response,
             ):
-                body = await response.content.read(_ANSWER_LIMIT + 1)
+                body = await _read(response)
         except TimeoutError:
-            raise WebhookFailure(f'Post "{url}": context deadline exceeded') from None
-        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            raise WebhookFailure(f'Post "{url}": {error}') from error
-        return self._read(response.status, body)
+            raise _failed(target.shown, query, "context deadline exceeded") from None
+        except (aiohttp.ClientError, OSError) as error:
+            shown = f"[{target.host}]" if ":" in target.host else target.host
+            why = words.of_connection(error, f"{shown}:{target.port}", target.server_name)
+            raise _failed(target.shown, query, why) from error
+        return _parsed(response.status, response.headers.get("Content-Type", ""), body)
 
-    def _read(self, code: int, body: bytes) -> JsonObject:
-        if len(body) > _ANSWER_LIMIT:
-            raise WebhookFailure(f"the answer has more than {_ANSWER_LIMIT} bytes")
-        if not 200 <= code < 300:
-            raise WebhookFailure(
-                f"the server responded with the status code {code} but did not return more information"
-            )
-        try:
-            answer = orjson.loads(body)
-        except ValueError as error:
-            raise WebhookFailure(f"the answer is not JSON: {error}") from error
-        if not isinstance(answer, dict):
-            raise WebhookFailure("the answer is not an object")
-        return answer
-
-    def target(self, config: JsonObject) -> Target:
+    def _target(self, config: JsonObject, query: str) -> Target:
         """Where a `clientConfig` leads. Raises WebhookFailure if its service has nobody behind it."""
         if url := config.get("url"):
-            return Target(url, None)
+            parts = urlsplit(url)
+            host = parts.hostname or ""
+            return Target(url, url, host, parts.port or 443, host)
         service = config.get("service") or {}
         namespace, name = service.get("namespace") or "", service.get("name") or ""
         wanted = service.get("port") or 443
-        path = service.get("path") or "/"
-        host, port = self._endpoint(namespace, name, wanted)
-        shown = f"[{host}]" if ":" in host else host
-        return Target(f"https://{shown}:{port}{path}", f"{name}.{namespace}.svc")
-
-    def _endpoint(self, namespace: str, name: str, wanted: int) -> tuple[str, int]:
-        """The address and port of a ready endpoint of a Service."""
-        record = self._backend.store.get("services", f"{namespace}/{name}")
-        if record is None:
-            raise WebhookFailure(f'service "{name}" not found')
-        spec = record.object().get("spec") or {}
-        port = next((each for each in spec.get("ports") or () if each.get("port") == wanted), None)
-        if port is None:
-            raise WebhookFailure(f'no service port {wanted} found for service "{name}"')
-        if spec.get("type") == "ExternalName":
-            return spec.get("externalName") or "", wanted
-        candidates = []
-        for slice_record in self._backend.store.list("discovery.k8s.io/endpointslices", f"{namespace}/").records:
-            if slice_record.labels.get("kubernetes.io/service-name") != name:
-                continue
-            found = slice_record.object()
-            number = next(
-                (
-                    each["port"]
-                    for each in found.get("ports") or ()
-                    if (each.get("name") or "") == (port.get("name") or "")
-                ),
-                None,
-            )
-            for endpoint in found.get("endpoints") or ():
-                if number and (endpoint.get("conditions") or {}).get("ready", True):
-                    candidates += [(address, number) for address in endpoint["addresses"]]
-        if not candidates:
-            raise WebhookFailure(f'no endpoints available for service "{name}"')
-        chosen: tuple[str, int] = self._backend.world.random.choice(candidates)
-        return chosen
+        path = service.get("path") or ""
+        if not path.startswith("/"):
+            path = f"/{path}"
+        server_name = f"{name}.{namespace}.svc"
+        shown = f"https://{server_name}:{wanted}{path}"
+        try:
+            host, port = self._services.address(namespace, name, wanted)
+        except WebhookFailure as failure:
+            raise _failed(shown, query, str(failure)) from None
+        reached = f"[{host}]" if ":" in host else host
+        return Target(f"https://{reached}:{port}{path}", shown, host, port, server_name)
 
     def _context(self, config: JsonObject) -> ssl.SSLContext:
         bundle = config.get("caBundle") or ""
         context = self._contexts.get(bundle)
         if context is None:
             try:
-                text = base64.b64decode(bundle).decode().strip()
+                text = base64.b64decode(bundle).decode("ascii").strip()
                 context = ssl.create_default_context(cadata=text or None)
             except (binascii.Error, ValueError, ssl.SSLError) as error:
                 raise WebhookFailure(f"unable to load root certificates: {error}") from error
+            # Any certificate in a bundle is trusted as it stands, be it an authority's or the webhook's own.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             if len(self._contexts) >= _KEPT:
                 self._contexts.clear()
             self._contexts[bundle] = context
         return context
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > _ANSWER_LIMIT:
+            raise WebhookFailure(f"the answer has more than {_ANSWER_LIMIT} bytes")
+    return bytes(body)
+
+
+def _parsed(code: int, content_type: str, body: bytes) -> JsonObject:
+    if not 200 <= code <= 206:
+        raise WebhookFailure(words.of_status(code, content_type, body))
+    if not body:
+        raise WebhookFailure(f"0-length response with status code: {code} and content type: {content_type}")
+    try:
+        answer = orjson.loads(body)
+    except ValueError as error:
+        raise WebhookFailure(f"couldn't get version/kind; json parse error: {error}") from error
+    if not isinstance(answer, dict):
+        raise WebhookFailure("couldn't get version/kind; json parse error: the answer is not an object")
+    return answer
+
+
+def _failed(shown: str, query: str, why: str) -> WebhookFailure:
+    return WebhookFailure(f"Post {gostring.quote(shown + query)}: {why}")

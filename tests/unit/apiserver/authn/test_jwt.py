@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,7 +93,9 @@ def test_the_key_set_holds_what_others_need_to_verify() -> None:
     listed: dict[str, Any] = VerificationKeys([RSA.public_key(), P384.public_key()]).as_key_set()
     rsa, curve = listed["keys"]
     assert (rsa["kty"], rsa["alg"], rsa["use"], rsa["e"]) == ("RSA", "RS256", "sig", "AQAB")
-    assert int.from_bytes(jwt.decode(rsa["n"])) == RSA.public_key().public_numbers().n  # type: ignore[union-attr]
+    numbers = RSA.public_key().public_numbers()
+    assert isinstance(numbers, RSAPublicNumbers)
+    assert int.from_bytes(jwt.decode(rsa["n"])) == numbers.n
     assert (curve["kty"], curve["crv"], curve["alg"]) == ("EC", "P-384", "ES384")
     assert len(jwt.decode(curve["x"])) == len(jwt.decode(curve["y"])) == 48
     assert orjson.loads(orjson.dumps(listed)) == listed

@@ -63,6 +63,8 @@ def test_a_token_is_its_accounts(server: Server) -> None:
 def test_other_tokens_are_none_of_its_business(server: Server) -> None:
     other = server.signer.sign({"iss": "https://elsewhere", "sub": "x"})
     assert server.ask(other) is None
+    for odd in ([], {}, 1, None):
+        assert server.ask(server.signer.sign({"iss": odd})) is None
     assert server.ask("abcdef.0123456789abcdef") is None
     assert server.ask("") is None
 

@@ -20,6 +20,11 @@ def test_an_unknown_token_is_nobodys() -> None:
     assert StaticTokens({"s3cret": BOB}).authenticate_token("s3cre", RequestFacts()) is None
 
 
+def test_a_token_that_is_no_proper_text_is_nobodys() -> None:
+    for odd in ("\udc80", "\ud800", "\U0001f600"):
+        assert StaticTokens({"s3cret": BOB}).authenticate_token(odd, RequestFacts()) is None
+
+
 def test_an_empty_token_never_counts() -> None:
     assert StaticTokens({"": BOB}).authenticate_token("", RequestFacts()) is None
 

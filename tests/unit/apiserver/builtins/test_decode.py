@@ -195,6 +195,14 @@ def test_fields_given_twice_are_merged_as_go_does() -> None:
     assert read(CONFIG_MAP, body)[0] == {"metadata": {}}
 
 
+def test_a_kind_that_the_caller_filled_in_is_kept() -> None:
+    for body in (b'{"metadata":{},"metadata":{"name":"a"}}', b'{"metadata":{"name":"a"},"spec":{"hard":{"cpu":0.5}}}'):
+        value, repeated = jsontext.parse(body)
+        given = {**value, "kind": "ResourceQuota", "apiVersion": "v1"}
+        obj, _ = decode.normalise(struct("ResourceQuota"), given, body=body, repeated=bool(repeated))
+        assert (obj["kind"], obj["apiVersion"], obj["metadata"]) == ("ResourceQuota", "v1", {"name": "a"})
+
+
 FIELD = "json: cannot unmarshal {} into Go struct field {} of type {}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nagaya.apiserver.cel.crd_rules import compile_rules
 from nagaya.apiserver.crd import definition, preparation
 from nagaya.apiserver.crd.resource import CustomResource
 from nagaya.apiserver.meta import object_meta
@@ -65,3 +66,32 @@ def test_an_update_under_a_tightened_schema_is_judged_as_by_the_real_server(case
     else:
         errors = _TIGHT.validator.validate_update({**new, "status": old["status"]}, old)
     assert causes(errors) == case["errors"]
+
+
+_RULED, *_RULES = load("rules")
+_LOOSE_RULES = CustomResource("Cel", _RULED["loose"], compile_rules)
+_TIGHT_RULES = CustomResource("Cel", _RULED["tight"], compile_rules)
+
+
+@pytest.mark.parametrize("case", [pytest.param(each, id=each["name"]) for each in _RULES if "definition" in each])
+def test_rules_are_compiled_as_by_the_real_server(case: dict[str, Any]) -> None:
+    new = preparation.prepare_create(preparation.default(case["definition"]))
+    assert causes(definition.validate(new, compile_rules)) == case["errors"]
+
+
+@pytest.mark.parametrize("case", [pytest.param(each, id=each["name"][:60]) for each in _RULES if "new" in each])
+def test_rules_are_evaluated_as_by_the_real_server(case: dict[str, Any]) -> None:
+    old = _RULED["old"]
+    resource = _TIGHT_RULES if case.get("tight") else _LOOSE_RULES
+    new, _ = resource.decode({**{name: old[name] for name in ("apiVersion", "kind", "metadata")}, **case["new"]})
+    warnings: list[str] = []
+    match case.get("update"):
+        case None:
+            errors = resource.validator.validate(new)
+        case "status":
+            changed = {**old, "status": new["status"]}
+            errors = resource.validator.validate_status_update(changed, old, warnings=warnings)
+        case _:
+            errors = resource.validator.validate_update({**new, "status": old["status"]}, old, warnings=warnings)
+    assert causes(errors) == case["errors"]
+    assert sorted(warnings) == case["warnings"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import tracemalloc
@@ -65,7 +66,7 @@ async def test_a_small_object_takes_well_below_a_kilobyte_and_a_half_with_its_in
             await store.put(
                 "configmaps",
                 f"default/{name}",
-                lambda revision, name=name: small_config_map(name, revision),
+                functools.partial(small_config_map, name),
                 expected=ABSENT,
                 labels={"app": "web"},
             )

@@ -22,7 +22,7 @@ class Kind:
 class StatusStrategy(Strategy):
     """Writes to `/status`: they change the status and nothing else but what the kind lets through in metadata."""
 
-    reset_fields = ("spec",)
+    reset_fields: tuple[str, ...] = ("spec",)
 
     def __init__(self, main: Strategy) -> None:
         self._main = main

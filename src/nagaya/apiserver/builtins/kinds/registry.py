@@ -16,6 +16,8 @@ from nagaya.apiserver.registry.strategy import Strategy
 
 # By group, or by group and resource where one group has several areas.
 _AREAS: Final[Mapping[str, str]] = {
+    "apiextensions.k8s.io": "custom_resource_definition",
+    "networking.k8s.io": "networking",
     "rbac.authorization.k8s.io": "rbac",
 }
 _PLAIN: Final = Kind(Strategy())

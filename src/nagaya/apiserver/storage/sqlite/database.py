@@ -61,6 +61,8 @@ class Database:
         new_tables: dict[str, int] = {}
         rows = [self._row(event, written_at, new_tables) for event in events]
         connection = self._connection
+        if connection.in_transaction:  # a failing disk did not even let the last one be undone
+            connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         try:
             for name, number in new_tables.items():

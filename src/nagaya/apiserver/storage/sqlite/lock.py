@@ -7,6 +7,7 @@ holds a lock on nothing.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -31,8 +32,13 @@ class DataLock:
             holder = os.pread(self._file, 64, 0).decode("ascii", "replace").strip()
             os.close(self._file)
             raise DataInUse(path.parent, _finding(holder), _remedy(holder)) from None
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(self._file)
+            remedy = "Choose a data directory on a file system of this machine"
+            raise DataNotPermitted(path, f"cannot be locked ({error.strerror})", remedy) from error
+        with contextlib.suppress(OSError):  # on a full disk the lock holds all the same, only the message says less
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Let others have the data."""

@@ -82,14 +82,15 @@ def prepare_directory(directory: Path) -> None:
         raise DataNotPermitted(directory, "this user may not read and write in it", remedy)
 
 
-def check_header(path: Path) -> None:
+def check_header(path: Path, *, writable: bool = True) -> None:
     """Look at the first bytes of a file, without SQLite, to see whether it is ours and whether we know its version."""
     try:
-        with path.open("r+b") as file:
+        with path.open("r+b" if writable else "rb") as file:
             header = file.read(100)
     except OSError as error:
-        remedy = "Give the file to the user of this process and make it writable (chmod 600)"
-        raise DataNotPermitted(path, f"cannot be read and written ({error.strerror})", remedy) from error
+        remedy = "Give the file to the user of this process (chown, and chmod 600)"
+        finding = f"cannot be read{' and written' if writable else ''} ({error.strerror})"
+        raise DataNotPermitted(path, finding, remedy) from error
     if len(header) < 100:
         raise CorruptData(path, f"it is only {len(header)} bytes long, too short for a database", RESTORE)
     if not header.startswith(_MAGIC):
@@ -161,13 +162,22 @@ def _connect_and_load(
         try:
             check_database(connection, path, thorough=check)
             loaded = load(connection, path, retention, clock)
-            path.chmod(_OWNER_ONLY)
+            _close_to_others(path)
             return Database(connection, path, loaded.table_ids), loaded
         except BaseException:
             connection.close()
             raise
     except apsw.Error as error:
         raise open_failure(path, error) from error
+
+
+def _close_to_others(path: Path) -> None:
+    if path.stat().st_mode & 0o077:
+        try:
+            path.chmod(_OWNER_ONLY)
+        except OSError as error:
+            finding = f"other users can read it, and that cannot be changed ({error.strerror})"
+            raise DataNotPermitted(path, finding, f"Run `chmod 600 {path}` as its owner") from error
 
 
 def check_database(connection: apsw.Connection, path: Path, *, thorough: bool) -> None:

@@ -52,7 +52,7 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
     if backup.with_name(f"{backup.name}-wal").exists():
         finding = "it has a write-ahead log beside it, so it is a database in use and not a backup"
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
-    check_header(backup)
+    check_header(backup, writable=False)
     prepare_directory(directory)
     lock = DataLock(files.lock)
     try:

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,9 @@ def test_it_works_with_either_event_loop(directory: Path, clock: ManualClock) ->
         await store.close()
         return count
 
-    assert uvloop.run(write_and_read("uvloop")) == 50
-    assert asyncio.run(write_and_read("asyncio")) == 100
+    with ThreadPoolExecutor(1) as thread:  # where no other loop lives
+        assert thread.submit(lambda: uvloop.run(write_and_read("uvloop"))).result() == 50
+        assert thread.submit(lambda: asyncio.run(write_and_read("asyncio"))).result() == 100
 
 
 async def test_closing_ends_the_thread(directory: Path, clock: ManualClock) -> None:

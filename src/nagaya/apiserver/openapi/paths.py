@@ -1,4 +1,4 @@
-"""The requests that a definition makes possible, as OpenAPI describes them.
+"""The requests that a resource makes possible, as OpenAPI describes them.
 
 kubectl looks for the PATCH operation of a kind, and in it for the `fieldValidation` parameter, to know whether the
 server checks fields itself; without it kubectl refuses to apply anything.
@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.apiserver.crd.openapi import META, model_name, reference, version_of
+from nagaya.apiserver.crd.openapi import META, reference
+from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
 
-_SCALE: Final = "io.k8s.api.autoscaling.v1.Scale"
 _STATUS: Final = f"{META}.Status"
 _PATCH: Final = f"{META}.Patch"
 _DELETE_OPTIONS: Final = f"{META}.DeleteOptions"
 _MEDIA: Final = ("application/json", "application/yaml")
 _PATCH_MEDIA: Final = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+_BUILTIN_PATCH_MEDIA: Final = (*_PATCH_MEDIA, "application/strategic-merge-patch+json")
 _ANSWERS: Final = {200: "OK", 201: "Created", 202: "Accepted"}
 
 _PRETTY: Final = ("pretty", "string", "Whether the answer is indented.")
@@ -77,6 +78,15 @@ _REPLACES: Final = _Verb("put", "put", "replace", _WRITE_OPTIONS, (200, 201), re
 _DELETES: Final = _Verb("delete", "delete", "delete", _DELETE, (200, 202), reads=_DELETE_OPTIONS, answers=_STATUS)
 _PATCHES: Final = _Verb("patch", "patch", "patch", (*_WRITE_OPTIONS, _FORCE), reads=_PATCH)
 
+_KUBERNETES_VERBS: Final = {
+    "list": "list",
+    "create": "create",
+    "deletecollection": "deletecollection",
+    "read": "get",
+    "replace": "update",
+    "delete": "delete",
+    "patch": "patch",
+}
 _SENTENCES: Final = {
     "list": "list {kind} objects",
     "create": "create {article} {kind}",
@@ -88,53 +98,72 @@ _SENTENCES: Final = {
 }
 
 
-def paths_v3(definition: JsonObject, version: str) -> dict[str, JsonObject]:
-    """The path items for all requests on a version, by path."""
-    return _Paths(definition, version, v2=False).build()
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A subresource: its name, what it is read and written as, and its verbs."""
+
+    name: str
+    kind: GroupVersionKind
+    model: str
+    verbs: frozenset[str]
 
 
-def paths_v2(definition: JsonObject, version: str) -> dict[str, JsonObject]:
-    """The same for OpenAPI v2."""
-    return _Paths(definition, version, v2=True).build()
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A resource as its requests show it. Models are names of published schemas."""
+
+    kind: GroupVersionKind
+    plural: str
+    namespaced: bool
+    verbs: frozenset[str]
+    model: str
+    list_model: str
+    parts: tuple[Part, ...] = ()
+    builtin: bool = False
+
+
+def paths(resource: Described, *, v2: bool) -> dict[str, JsonObject]:
+    """The path items for all requests on a resource, by path."""
+    return _Paths(resource, v2=v2).build()
 
 
 class _Paths:
-    def __init__(self, definition: JsonObject, version: str, *, v2: bool) -> None:
-        spec = definition["spec"]
+    def __init__(self, resource: Described, *, v2: bool) -> None:
         self._v2 = v2
-        self._group: str = spec["group"]
-        self._version = version
-        self._kind: str = spec["names"]["kind"]
-        self._plural: str = spec["names"]["plural"]
-        self._namespaced = spec["scope"] == "Namespaced"
-        self._subresources: JsonObject = version_of(definition, version).get("subresources") or {}
-        self._item = model_name(self._group, version, self._kind)
-        self._list = model_name(self._group, version, spec["names"]["listKind"])
+        self._resource = resource
+        self._group, self._version, self._kind = resource.kind
+        self._namespaced = resource.namespaced
 
     def build(self) -> dict[str, JsonObject]:
-        base = f"/apis/{self._group}/{self._version}"
-        paths: dict[str, JsonObject] = {}
-        if self._namespaced:
-            paths[f"{base}/{self._plural}"] = self._path((_LISTS,), everywhere=True)
+        resource, plural = self._resource, self._resource.plural
+        base = f"/apis/{self._group}/{self._version}" if self._group else f"/api/{self._version}"
+        made: dict[str, JsonObject] = {}
+        if self._namespaced and "list" in resource.verbs:
+            made[f"{base}/{plural}"] = self._path((_LISTS,), everywhere=True)
         inside = ("namespace",) if self._namespaced else ()
-        collection = f"{base}/namespaces/{{namespace}}/{self._plural}" if inside else f"{base}/{self._plural}"
-        paths[collection] = self._path((_LISTS, _CREATES, _CLEARS), inside)
+        collection = f"{base}/namespaces/{{namespace}}/{plural}" if inside else f"{base}/{plural}"
+        made[collection] = self._path(self._offered((_LISTS, _CREATES, _CLEARS), resource.verbs), inside)
         one = (*inside, "name")
-        paths[f"{collection}/{{name}}"] = self._path((_READS, _REPLACES, _DELETES, _PATCHES), one)
-        for name in ("status", "scale"):
-            if self._subresources.get(name) is not None:
-                path = f"{collection}/{{name}}/{name}"
-                paths[path] = self._path((_READS, _REPLACES, _PATCHES), one, subresource=name)
-        return paths
+        named = self._offered((_READS, _REPLACES, _DELETES, _PATCHES), resource.verbs)
+        if named:
+            made[f"{collection}/{{name}}"] = self._path(named, one)
+        for part in resource.parts:
+            verbs = self._offered((_READS, _CREATES, _REPLACES, _PATCHES), part.verbs)
+            made[f"{collection}/{{name}}/{part.name}"] = self._path(verbs, one, part)
+        return made
+
+    @staticmethod
+    def _offered(verbs: Iterable[_Verb], offered: frozenset[str]) -> tuple[_Verb, ...]:
+        return tuple(each for each in verbs if _KUBERNETES_VERBS[each.word] in offered)
 
     def _path(
-        self, verbs: Iterable[_Verb], names: tuple[str, ...] = (), subresource: str = "", everywhere: bool = False
+        self, verbs: Iterable[_Verb], names: tuple[str, ...] = (), part: Part | None = None, everywhere: bool = False
     ) -> JsonObject:
         item: JsonObject = {}
         shared = [self._path_parameter(name) for name in sorted(names)]
         shared.append(self._parameter(_PRETTY))
         for verb in verbs:
-            operation = self._operation(verb, subresource, everywhere)
+            operation = self._operation(verb, part, everywhere)
             if everywhere:
                 # With a single operation, all its parameters are shared.
                 shared += operation.pop("parameters")
@@ -142,48 +171,50 @@ class _Paths:
         item["parameters"] = sorted(shared, key=lambda each: str(each["name"]))
         return item
 
-    def _operation(self, verb: _Verb, subresource: str, everywhere: bool) -> JsonObject:
+    def _operation(self, verb: _Verb, part: Part | None, everywhere: bool) -> JsonObject:
         tag = f"{_identifier(self._short_group, False)}_{_identifier(self._version, False)}"
         article = "an" if self._kind[:1].lower() in "aeiou" else "a"
-        part = f"the {subresource} of " if subresource else ""
+        inside = f"the {part.name} of " if part else ""
         operation: JsonObject = {
             "tags": [tag],
-            "description": _SENTENCES[verb.word].format(kind=self._kind, article=article, part=part),
-            "operationId": self._operation_id(verb, subresource, everywhere),
+            "description": _SENTENCES[verb.word].format(kind=self._kind, article=article, part=inside),
+            "operationId": self._operation_id(verb, part.name if part else "", everywhere),
             "parameters": [self._parameter(each) for each in verb.parameters],
         }
-        answer = self._schema_name(verb.answers, subresource)
+        answer = self._schema_name(verb.answers, part)
         operation["responses"] = {
             **{str(code): self._answer(code, answer) for code in verb.codes},
             "401": {"description": "Unauthorized"},
         }
-        self._add_body(operation, verb, subresource)
+        self._add_body(operation, verb, part)
         operation["x-kubernetes-action"] = verb.action
+        kind = part.kind if part else self._resource.kind
         operation["x-kubernetes-group-version-kind"] = {
-            "group": self._group,
-            "version": self._version,
-            "kind": self._kind,
+            "group": kind.group,
+            "version": kind.version,
+            "kind": kind.kind,
         }
         return operation
 
-    def _add_body(self, operation: JsonObject, verb: _Verb, subresource: str) -> None:
-        media = _PATCH_MEDIA if verb.reads == _PATCH else _MEDIA
+    def _add_body(self, operation: JsonObject, verb: _Verb, part: Part | None) -> None:
+        patches = _BUILTIN_PATCH_MEDIA if self._resource.builtin else _PATCH_MEDIA
+        media = patches if verb.reads == _PATCH else _MEDIA
         if self._v2:
             operation |= {"consumes": list(media), "produces": list(_MEDIA), "schemes": ["https"]}
         if verb.reads is None:
             return
         required = {"required": True} if verb.reads != _DELETE_OPTIONS else {}
-        schema = reference(self._schema_name(verb.reads, subresource), v2=self._v2)
+        schema = reference(self._schema_name(verb.reads, part), v2=self._v2)
         if self._v2:
             body: JsonObject = {"name": "body", "in": "body", **required, "schema": schema}
             operation["parameters"] = [body, *operation["parameters"]]
         else:
             operation["requestBody"] = {"content": {each: {"schema": schema} for each in media}, **required}
 
-    def _schema_name(self, name: str, subresource: str) -> str:
+    def _schema_name(self, name: str, part: Part | None) -> str:
         if name == "list":
-            return self._list
-        return name or (_SCALE if subresource == "scale" else self._item)
+            return self._resource.list_model
+        return name or (part.model if part else self._resource.model)
 
     def _answer(self, code: int, name: str) -> JsonObject:
         schema = {"schema": reference(name, v2=self._v2)}
@@ -202,7 +233,7 @@ class _Paths:
 
     @property
     def _short_group(self) -> str:
-        return self._group.removesuffix(".k8s.io")
+        return self._group.removesuffix(".k8s.io") or "core"
 
     def _operation_id(self, verb: _Verb, subresource: str, everywhere: bool) -> str:
         # The group and version come after the verb proper, of which "collection" is no part.

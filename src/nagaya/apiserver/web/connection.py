@@ -1,0 +1,186 @@
+"""One connection, and what a client can make the server hold through it.
+
+The HTTP library leaves a few doors open that are closed here: a client that never finishes its headers, one whose
+headers have no end, and one that does not read what it asked for. All three lose their connection, and nothing else
+happens: what strangers send is no reason for a traceback in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from aiohttp.web_protocol import RequestHandler
+
+if TYPE_CHECKING:
+    from aiohttp.streams import StreamReader
+
+HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
+_MOST_HEADERS: Final = 16 * 1024  # more do not fit into the limit if each has a name and a value of any use
+_SLOWEST: Final = 1024  # bytes a second that a client has to read while the server waits for it
+
+
+Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that clients get."""
+
+    handshake: float = 10.0
+    head: float = 10.0  # for the request line and the headers, from the first byte or, on a new connection, its start
+    body: float = 30.0
+    idle: float = 180.0  # longer than clients keep idle connections themselves, so that they close first
+    unread: float = 30.0  # for reading on when the server cannot send more
+    stop: float = 2.0  # for answers under way when the server stops
+
+
+class Connection(RequestHandler):
+    """The server's side of one connection."""
+
+    __slots__ = ("_head_size", "_head_timer", "_last_payload", "_patience", "_unread_timer", "peer_certificate")
+
+    def __init__(self, server: Server, patience: Patience, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            server,
+            loop=loop,
+            keepalive_timeout=patience.idle,
+            max_line_size=HEAD_LIMIT,
+            max_field_size=HEAD_LIMIT,
+            max_headers=_MOST_HEADERS,
+            lingering_time=2.0,
+            auto_decompress=False,  # no client compresses, and a small body that grows is a way to do harm
+            access_log=None,  # type: ignore[arg-type]  # the library takes None, and says so only in its documentation
+        )
+        self._patience = patience
+        self._head_size = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._unread_timer: asyncio.TimerHandle | None = None
+        self._last_payload: StreamReader | None = None
+        self.peer_certificate: bytes | None = None  # DER, verified
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake is done; a request has to come."""
+        super().connection_made(transport)
+        session: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+        if session is not None and session.context.verify_mode is not ssl.CERT_NONE:
+            self.peer_certificate = session.getpeercert(binary_form=True)
+        self._expect_head()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The client has gone, or was sent away."""
+        self._head_done()
+        self.resumed()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came, and keep count of a head that is not complete yet."""
+        in_head = self._last_payload is None or self._last_payload.is_eof()
+        before = self._request_count
+        super().data_received(data)
+        if self._request_count != before:
+            self._head_done()
+            if self._messages:
+                self._last_payload = self._messages[-1][1]
+        elif in_head and data:
+            self._head_size += len(data)
+            if self._head_size > HEAD_LIMIT:
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            elif self._head_timer is None:
+                self._expect_head()
+
+    def _expect_head(self) -> None:
+        self._head_timer = self._loop.call_later(self._patience.head, self._give_up)
+
+    def _head_done(self) -> None:
+        self._head_size = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        """The head has not come in time. Go says nothing in this case either."""
+        self._head_timer = None
+        self._close_now()
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        if self._waiter is not None and self.transport is not None:  # else an answer is under way
+            text = f"{status.value} {status.phrase}"
+            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+            self.transport.write((head + text).encode())
+        self.force_close()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than the server sends."""
+        super().pause_writing()
+        if self.transport is not None:
+            self._watch_reader(self.transport, self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        super().resume_writing()
+        self.resumed()
+
+    def resumed(self) -> None:
+        """Stop to watch whether the client reads."""
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
+
+    def _watch_reader(self, transport: asyncio.Transport, unread: int) -> None:
+        self._unread_timer = self._loop.call_later(self._patience.unread, self._judge_reader, transport, unread)
+
+    def _judge_reader(self, transport: asyncio.Transport, before: int) -> None:
+        """Drop a client that has taken next to nothing since the last look."""
+        unread = transport.get_write_buffer_size()
+        if before - unread < _SLOWEST * self._patience.unread:
+            self._unread_timer = None
+            self._close_now(transport)
+        else:
+            self._watch_reader(transport, unread)
+
+    def _close_now(self, transport: asyncio.Transport | None = None) -> None:
+        transport = transport or self.transport
+        if transport is not None:
+            transport.abort()
+        self.force_close()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is not HTTP in Go's words. Only mistakes of the server itself are logged."""
+        if not isinstance(exc, HttpProcessingError):
+            return super().handle_error(request, status, exc, message)
+        kind = HTTPStatus.BAD_REQUEST
+        if isinstance(exc, LineTooLong):
+            kind = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        return refusal(kind)
+
+
+class Server(web.Server):
+    """Makes connections and knows those that are open."""
+
+    def __init__(self, handle: Handle, patience: Patience) -> None:
+        super().__init__(handle, handler_cancellation=True)
+        self._patience = patience
+
+    def __call__(self) -> Connection:
+        """A client has connected."""
+        return Connection(self, self._patience, self._loop)
+
+
+def refusal(status: HTTPStatus) -> web.Response:
+    """The answer to what cannot be read, in Go's words. It ends the connection."""
+    answer = web.Response(status=status, text=f"{status.value} {status.phrase}")
+    answer.force_close()
+    return answer

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+CASES = [
+    ("int('12')", "12"),
+    ("int('-12')", "-12"),
+    ("int('+5')", "5"),
+    ("int(' 1')", "unplannable: type conversion error from 'string' to 'int'"),
+    ("int('1_0')", "unplannable: type conversion error from 'string' to 'int'"),
+    ("int('')", "unplannable: type conversion error from 'string' to 'int'"),
+    ("int(1.9)", "1"),
+    ("int(-1.9)", "-1"),
+    ("int(1e30)", "unplannable: integer overflow"),
+    ("int(18446744073709551615u)", "unplannable: integer overflow"),
+    ("uint('5')", "5u"),
+    ("uint('-5')", "unplannable: type conversion error from 'string' to 'uint'"),
+    ("uint(-1)", "unplannable: unsigned integer overflow"),
+    ("uint(1.9)", "1u"),
+    ("uint(-1.0)", "unplannable: unsigned integer overflow"),
+    ("double('1.5')", "1.5 (double)"),
+    ("double('1e400')", "unplannable: type conversion error from 'string' to 'double'"),
+    ("double('inf')", "+Inf (double)"),
+    ("double('abc')", "unplannable: type conversion error from 'string' to 'double'"),
+    ("double('1_0')", "10 (double)"),
+    ("double('0x1p-2')", "0.25 (double)"),
+    ("double(5)", "5 (double)"),
+    ("double(5u)", "5 (double)"),
+    ("double('')", "unplannable: type conversion error from 'string' to 'double'"),
+    ("double('.')", "unplannable: type conversion error from 'string' to 'double'"),
+    ("double('1.')", "1 (double)"),
+    ("double('.5')", "0.5 (double)"),
+    ("double('+1')", "1 (double)"),
+    ("bool('true')", "true"),
+    ("bool('T')", "true"),
+    ("bool('yes')", "unplannable: type conversion error from 'string' to 'bool'"),
+    ("bool('1')", "true"),
+    ("string(1)", "'1'"),
+    ("string(1u)", "'1'"),
+    ("string(1.5)", "'1.5'"),
+    ("string(true)", "'true'"),
+    ("string(b'abc')", "'abc'"),
+    ("string(b'\\xff')", "unplannable: invalid UTF-8 in bytes, cannot convert to string"),
+    ("bytes('abc')", "b'abc'"),
+    ("bytes('é')", "b'\\xc3\\xa9'"),
+    ("string(null)", "unplannable: no such overload: string(null_type)"),
+    ("string([1])", "refused 1:7: found no matching overload for 'string' applied to '(list(int))'"),
+    ("dyn(1) + dyn(2)", "3"),
+    ("type(dyn(1))", "type int"),
+]
+
+
+@pytest.mark.parametrize(("expression", "expected"), CASES)
+def test_conversions_as_the_real_server_has_them(
+    outcome_of: Callable[[str], str], expression: str, expected: str
+) -> None:
+    assert outcome_of(expression) == expected

@@ -1,0 +1,33 @@
+from nagaya.apiserver.meta import govalue
+
+
+def test_maps_are_printed_sorted() -> None:
+    assert govalue.plain({"b": [1, "x", None], "a": {"c": True}, "f": 1.5}) == "map[a:map[c:true] b:[1 x <nil>] f:1.5]"
+
+
+def test_what_is_no_text_is_marked_where_a_text_was_meant() -> None:
+    assert govalue.as_string("x") == "x"
+    assert govalue.as_string(1) == "%!s(int64=1)"
+    assert govalue.as_string(None) == "%!s(<nil>)"
+    assert govalue.as_string({"a": [True, 1.5]}) == "map[a:[%!s(bool=true) %!s(float64=1.5)]]"
+
+
+def test_json_values_have_go_types() -> None:
+    values = ["a", None, True, 1, 1.5, {}, []]
+    assert [govalue.type_name(value) for value in values] == [
+        "string",
+        "%!s(<nil>)",
+        "bool",
+        "int64",
+        "float64",
+        "map[string]interface {}",
+        "[]interface {}",
+    ]
+
+
+def test_whole_numbers_lose_their_fraction_in_json() -> None:
+    assert govalue.compact_json({"b": [1.0, 2.5], "a": "<&>"}) == '{"a":"\\u003c\\u0026\\u003e","b":[1,2.5]}'
+
+
+def test_the_members_of_a_struct_keep_their_order() -> None:
+    assert govalue.struct_json({"b": 1.0, "a": "<"}) == '{"b":1,"a":"\\u003c"}'
