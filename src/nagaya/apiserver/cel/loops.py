@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from nagaya.apiserver.cel.access import shown
 from nagaya.apiserver.cel.operators import find
 from nagaya.apiserver.cel.steps import Frame, Step
 from nagaya.apiserver.cel.values import (
@@ -160,8 +161,6 @@ def insert(made: dict[Any, Any], key: Any, value: Any, *, replace: bool = False)
     """Put an entry into a map under construction."""
     try:
         if not replace and find(made, key) is not NOTHING:
-            from nagaya.apiserver.cel.access import shown
-
             raise CelError(f"insert failed: key {shown(key)} already exists")
         made[key] = value
     except TypeError:

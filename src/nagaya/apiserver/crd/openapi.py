@@ -19,9 +19,9 @@ V2_PREFIX: Final = "#/definitions/"
 V3_PREFIX: Final = "#/components/schemas/"
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
-_API_VERSION: Final = "The version of the API that this object follows."
-_KIND: Final = "The kind of this object."
-_METADATA: Final = "What every object has: its name, labels, owners and the like."
+_API_VERSION: Final = "APIVersion defines which version of the API this object follows."
+_KIND: Final = "Kind is what this object is, such as Pod."
+_METADATA: Final = "Standard object's metadata: its name, labels, owners and the like."
 _LIST_METADATA: Final = "What every list has: the version it was read at, and how to go on reading."
 _GVK: Final = "x-kubernetes-group-version-kind"
 _INT_OR_STRING: Final = ({"type": "integer"}, {"type": "string"})

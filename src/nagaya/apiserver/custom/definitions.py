@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nagaya.apiserver.crd.rules import RuleCompiler
-from nagaya.apiserver.custom import serve
 from nagaya.apiserver.custom.conversion import WebhookCaller
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.gvk import GroupResource
@@ -31,10 +29,9 @@ class Definitions:
 
     name = "custom resource definitions"
 
-    def __init__(self, backend: Backend, compile_rules: RuleCompiler, caller: WebhookCaller) -> None:
+    def __init__(self, backend: Backend, caller: WebhookCaller) -> None:
         self._backend = backend
         self._api = Internal(backend, "kube-apiserver")
-        self._compile_rules = compile_rules
         self._caller = caller
         self._served: dict[str, list[Resource]] = {}
         self._tables: dict[str, str] = {}  # of definitions being deleted: table to name
@@ -62,13 +59,20 @@ class Definitions:
         before = self._served.pop(name, [])
         after: list[Resource] = []
         if definition is not None and condition(definition, "Established") == "True":
-            after = serve.resources(definition, self._compile_rules, self._caller, self._backend.world)
+            after = self._resources(definition)
             if condition(definition, "Terminating") == "True":
                 for each in after:
                     each.verbs = each.verbs - {"create"}
             self._served[name] = after
         if before or after:
             self._backend.catalog.replace(before, after)
+
+    def _resources(self, definition: JsonObject) -> list[Resource]:
+        # Many servers never see a definition, and the rule language is big.
+        from nagaya.apiserver.cel.crd_rules import compile_rules
+        from nagaya.apiserver.custom import serve
+
+        return serve.resources(definition, compile_rules, self._caller, self._backend.world)
 
     async def sync(self, key: object) -> float | None:
         """Bring one definition a step on."""

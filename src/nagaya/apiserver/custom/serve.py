@@ -15,7 +15,7 @@ from nagaya.apiserver.custom.conversion import ByWebhook, Converter, Renaming, W
 from nagaya.apiserver.custom.scale import scale_subresource
 from nagaya.apiserver.custom.strategy import CustomStatusStrategy, CustomStrategy
 from nagaya.apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
-from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.resource import Decoder, Resource, Subresource, TableMaker
 from nagaya.apiserver.schema.openapi_types import types_from_openapi
 from nagaya.apiserver.table.custom import CustomTable
@@ -88,12 +88,15 @@ class _Definition:
 
     def _managers(self, kind: GroupVersionKind, compiled: CustomResource) -> FieldManager:
         async def convert(obj: JsonObject, api_version: str) -> JsonObject | None:
+            if api_version not in self._types:
+                raise ApiError(500, "", f"request to convert CR to an invalid group/version: {api_version}")
             return (await self._converter.convert([{**obj}], api_version))[0]
 
         resets = {}
         if compiled.has_status:
             main, part = without(fieldset.of(["status"])), without(fieldset.of(["metadata"], ["spec"]))
-            resets = {"": dict.fromkeys(self._types, main), "status": dict.fromkeys(self._types, part)}
+            with_status = [name for name, each in self._compiled.items() if each.has_status]
+            resets = {"": {kind.api_version: main}, "status": dict.fromkeys(with_status, part)}
         return FieldManager(kind, self._types, convert=convert, reset_fields=resets)
 
 

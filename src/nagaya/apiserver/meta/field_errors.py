@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import gostring, govalue
 
 
 class Cause(StrEnum):
@@ -85,7 +85,7 @@ def _render(value: Any) -> str:
         return gostring.quote(value)
     if isinstance(value, (int, float)):
         return gostring.number(value)
-    return gostring.json(value)
+    return govalue.compact_json(value)
 
 
 class Path:

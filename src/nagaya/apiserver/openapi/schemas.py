@@ -45,6 +45,34 @@ _NAMED: Final[Mapping[str, tuple[str, JsonObject]]] = {
 }
 _PATCH: Final = f"{_META}.Patch"
 
+# What `kubectl explain` says of the fields that every kind has.
+_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "meta/v1.ObjectMeta": {
+        "annotations": "Annotations hold what tools and people want to remember about the object.",
+        "creationTimestamp": "CreationTimestamp is a timestamp of when the object was created. Set by the server.",
+        "deletionGracePeriodSeconds": "How long the object may take to end once its deletion was asked for.",
+        "deletionTimestamp": "When the object is to be gone. Set by the server when its deletion is asked for.",
+        "finalizers": "What has to be done before the object may go; it stays until the list is empty.",
+        "generateName": "A prefix from which the server makes a unique name, if no name is given.",
+        "generation": "Counts the changes of what is wanted. Set by the server.",
+        "labels": "Labels are what objects are selected by.",
+        "managedFields": "Who set which field. Kept by the server.",
+        "name": "The name, unique among the objects of this kind in the namespace.",
+        "namespace": "The namespace that the object is in.",
+        "ownerReferences": "The objects this one depends on: it goes when the last of them has gone.",
+        "resourceVersion": "The state of the object. An update that names it fails if the object has changed since.",
+        "selfLink": "Not used any more.",
+        "uid": "What tells this object from an earlier one of the same name. Set by the server.",
+    },
+}
+_EVERYWHERE: Final[Mapping[str, str]] = {
+    "apiVersion": "APIVersion defines which version of the API this object follows.",
+    "kind": "Kind is what this object is, such as Pod.",
+    "metadata": "Standard object's metadata: its name, labels, owners and the like.",
+    "spec": "What is wanted.",
+    "status": "What is observed.",
+}
+
 
 def model_name(key: str) -> str:
     """The published name of a Go type with a key such as `core/v1.PodSpec`."""
@@ -93,7 +121,8 @@ class Publisher:
         self.schemas[name] = schema
         if struct.key.endswith(".JSONSchemaProps"):
             schema["description"] = "A JSON schema."
-        properties = {field: self._field(each) for field, each in struct.fields.items()}
+        texts = _DESCRIPTIONS.get(struct.key) or (_EVERYWHERE if "apiVersion" in struct.fields else {})
+        properties = {field: self._field(each, texts.get(field, "")) for field, each in struct.fields.items()}
         if properties:
             schema["properties"] = properties
         if required := [field for field, each in struct.fields.items() if each.required]:
@@ -102,9 +131,9 @@ class Publisher:
             schema["x-kubernetes-map-type"] = "atomic"
         return name
 
-    def _field(self, field: Field) -> JsonObject:
+    def _field(self, field: Field, description: str) -> JsonObject:
         schema = self._type(field.type)
-        more: JsonObject = {}
+        more: JsonObject = {"description": description} if description else {}
         if field.default is not MISSING:
             more["default"] = field.default
         if isinstance(field.type, List):

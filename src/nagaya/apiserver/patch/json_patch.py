@@ -183,6 +183,8 @@ class _Patching:
             raise JsonPatchError(f"copy operation does not apply: doc is missing from path: {source}: missing value")
         value = _get(container, key, f"error in copy for from: '{source}': ")
         path = _pointer(operation, "path", "copy operation failed to decode path: missing value")
+        # The value will be in two places, so none of it may be written to any more, not even to put it into itself.
+        self._owned.clear()
         container, key = self._writable(path)
         if container is None:
             problem = f"copy operation does not apply: doc is missing destination path: {path}: missing value"
@@ -195,8 +197,6 @@ class _Patching:
                 f"{self._copied}, exceeding the limit {self._limit}"
             )
         _insert(container, key, value, "error while adding value during copy: ")
-        # The value is now in two places: none of it may be written to in place any more.
-        self._owned.clear()
 
     def _readable(self, path: str) -> tuple[Any, str]:
         """The container of the last segment of a path, or None if the way there does not exist."""

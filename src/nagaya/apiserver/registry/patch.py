@@ -66,9 +66,10 @@ def _change(backend: Backend, call: Call, form: PatchType, options: WriteOptions
         if live is None:
             raise status.not_found(resource.group_resource, call.name)
         patched, strict_errors = apply_patch(form, await copy(), body, resource.struct, lenient=validation == "Ignore")
-        if form is PatchType.JSON and strict_errors:
-            strict_errors = [f"json patch {problem}" for problem in strict_errors]
-        new = _decode(call, form, body, patched, [*duplicates, *strict_errors], validation)
+        problems = [*duplicates, *strict_errors]
+        if form is PatchType.JSON:
+            problems = [f"json patch {problem}" for problem in problems]
+        new = _decode(call, form, body, patched, problems, validation)
         check_name(call, new)
         return await managers_of(call).update(
             live, new, manager=call.manager(options.field_manager), now=backend.now(), subresource=subresource
@@ -83,8 +84,6 @@ def _decode(call: Call, form: PatchType, body: Any, patched: Any, problems: list
     def refuse(problem: str) -> ApiError:
         return undecodable(form, body, patched, problem)
 
-    if not isinstance(patched, dict):
-        raise refuse(f"json: cannot unmarshal {type(patched).__name__} into Go value of type {call.resource.kind}")
     try:
         new, unknown = call.resource.decoder(patched, report=validation != "Ignore")
     except DecodeError as error:

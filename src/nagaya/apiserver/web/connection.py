@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from aiohttp.streams import StreamReader
 
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
-_MOST_HEADERS: Final = 16 * 1024  # more do not fit into the limit if each has a name and a value of any use
+_MOST_HEADERS: Final = HEAD_LIMIT // 4  # so that the size of all is what limits them
+SERVER: Final = "nagaya"  # in place of the versions of our tools, which are nobody's business
 _SLOWEST: Final = 1024  # bytes a second that a client has to read while the server waits for it
 
 
@@ -54,7 +55,7 @@ class Connection(RequestHandler):
             max_line_size=HEAD_LIMIT,
             max_field_size=HEAD_LIMIT,
             max_headers=_MOST_HEADERS,
-            lingering_time=2.0,
+            lingering_time=patience.stop,
             auto_decompress=False,  # no client compresses, and a small body that grows is a way to do harm
             access_log=None,  # type: ignore[arg-type]  # the library takes None, and says so only in its documentation
         )
@@ -181,6 +182,6 @@ class Server(web.Server):
 
 def refusal(status: HTTPStatus) -> web.Response:
     """The answer to what cannot be read, in Go's words. It ends the connection."""
-    answer = web.Response(status=status, text=f"{status.value} {status.phrase}")
+    answer = web.Response(status=status, text=f"{status.value} {status.phrase}", headers={"Server": SERVER})
     answer.force_close()
     return answer

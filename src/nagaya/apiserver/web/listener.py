@@ -22,7 +22,7 @@ from aiohttp.web_protocol import RequestPayloadError
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
-from nagaya.apiserver.web.connection import Connection, Patience, Server, refusal
+from nagaya.apiserver.web.connection import SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.handler import error_response
 from nagaya.apiserver.web.request import Request, Response, parse_query
 
@@ -53,15 +53,23 @@ class Listener:
         """The port it listens on."""
         return self._port
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return 0 if self._connections is None else len(self._connections.connections)
+
     async def start(self) -> None:
         """Accept connections."""
         loop = asyncio.get_running_loop()
         self._connections = Server(self._handle, self._patience)
-        limits = {}
-        if self._tls is not None:
-            limits = {"ssl_handshake_timeout": self._patience.handshake, "ssl_shutdown_timeout": self._patience.stop}
+        encrypted = self._tls is not None
         self._server = await loop.create_server(
-            self._connections, sock=self._sock, ssl=self._tls, backlog=_BACKLOG, **limits
+            self._connections,
+            sock=self._sock,
+            ssl=self._tls,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=self._patience.handshake if encrypted else None,
+            ssl_shutdown_timeout=self._patience.stop if encrypted else None,
         )
 
     async def stop(self) -> None:
@@ -145,7 +153,7 @@ async def _pump(answer: web.StreamResponse, response: Response) -> None:
 def _head(raw: web.BaseRequest) -> Request:
     target = raw.raw_path
     if not target.startswith("/"):  # with scheme and host, as to a proxy
-        target = str(raw.rel_url.relative()) if raw.rel_url.is_absolute() else "/"
+        target = str(raw.rel_url)
     path, _, query = target.partition("?")
     items = tuple((name.lower(), value) for name, value in raw.headers.items())
     headers: dict[str, str] = {}
@@ -161,4 +169,4 @@ def _plain(response: Response) -> web.Response:
 
 
 def _headers(response: Response) -> CIMultiDict[str]:
-    return CIMultiDict([("Content-Type", response.content_type), *response.headers])
+    return CIMultiDict([("Content-Type", response.content_type), ("Server", SERVER), *response.headers])

@@ -50,8 +50,8 @@ def of_connection(error: Exception, address: str, server_name: str) -> str:
         return of_certificate(cause, server_name)
     if isinstance(cause, ssl.SSLError) and "WRONG_VERSION_NUMBER" in str(cause):
         return "http: server gave HTTP response to HTTPS client"
-    if isinstance(cause, OSError) and cause.errno in _SYSTEM:
-        return f"dial tcp {address}: {_SYSTEM[cause.errno]}"
+    if isinstance(cause, OSError) and (known := _SYSTEM.get(cause.errno or 0)):
+        return f"dial tcp {address}: {known}"
     if isinstance(cause, (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError)):
         return "EOF"
     return str(cause) or type(cause).__name__

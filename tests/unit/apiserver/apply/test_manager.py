@@ -196,6 +196,14 @@ def test_times_change_only_when_fields_are_set() -> None:
         assert [entry["time"] for entry in changed["metadata"]["managedFields"]] == [time]
 
 
+def test_an_object_whose_last_manager_goes_is_tracked_no_more() -> None:
+    live = apply(None, {"a": "x"}, "m")
+    assert live is not None
+    emptied = update(live, {}, "n")
+    assert "managedFields" not in emptied["metadata"]
+    assert "managedFields" not in update(emptied, {"a": "y"}, "n")["metadata"]
+
+
 def test_a_nameless_manager_is_called_unknown() -> None:
     assert list(managers(update(None, {"a": "x"}, ""))) == ["unknown"]
 

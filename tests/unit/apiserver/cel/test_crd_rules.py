@@ -176,8 +176,8 @@ def test_other_metadata_of_a_whole_object_cannot_be_seen() -> None:
             {"type": "string", "format": "date-time"},
             "x",
             "self > timestamp(0)",
-            'Invalid date-time formatted string x: parsing time "x" as "2006-01-02T15:04:05": cannot parse "x" as "2006"'
-            " evaluating rule: self > timestamp(0)",
+            'Invalid date-time formatted string x: parsing time "x" as "2006-01-02T15:04:05": cannot parse "x" as'
+            ' "2006" evaluating rule: self > timestamp(0)',
         ),
         (
             {"type": "string", "format": "date"},
@@ -196,8 +196,8 @@ def test_other_metadata_of_a_whole_object_cannot_be_seen() -> None:
             {"x-kubernetes-int-or-string": True},
             "5%",
             "self > 5",
-            "'no such overload': call arguments did not match a supported operator, function or macro signature for rule:"
-            " self > 5",
+            "'no such overload': call arguments did not match a supported operator, function or macro signature for"
+            " rule: self > 5",
         ),
     ],
 )

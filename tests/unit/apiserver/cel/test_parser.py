@@ -3,6 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nagaya.apiserver.cel.environment import BASE
+from nagaya.apiserver.cel.program import CompileError, PlanError, compile
 
 CASES = [
     ("(1", "refused 1:3: Syntax error: missing ')' at '<EOF>'"),
@@ -219,3 +224,36 @@ CASES = [
 @pytest.mark.parametrize(("expression", "expected"), CASES)
 def test_syntax_as_the_real_server_has_them(outcome_of: Callable[[str], str], expression: str, expected: str) -> None:
     assert outcome_of(expression) == expected
+
+
+def test_what_an_operand_can_begin_with_is_listed_in_full() -> None:
+    with pytest.raises(CompileError) as refused:
+        compile("1 +", BASE)
+    assert str(refused.value) == (
+        "ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true',"
+        " 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | 1 +\n | ...^"
+    )
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("(", ")"), ("[", "]"), ("{1: ", "}"), ("dyn(", ")")])
+def test_nesting_too_deep_is_refused_and_not_fatal(opening: str, closing: str) -> None:
+    compile(opening * 50 + "true" + closing * 50, BASE)
+    with pytest.raises(CompileError, match="recursion"):
+        compile(opening * 3000 + "true" + closing * 3000, BASE)
+
+
+def test_an_expression_cannot_be_endless() -> None:
+    with pytest.raises(CompileError, match="expression code point size exceeds limit: size: 100001, limit 100000"):
+        compile("'" + "a" * 99_999 + "'", BASE)
+
+
+_TOKENS = "( ) [ ] { } . , ? : + - * ! && || == < in x 1 'a' true null = & # \" .? [? has map(x,x)"
+_PIECES = st.lists(st.sampled_from(_TOKENS.split(" ")), max_size=12)
+
+
+@given(_PIECES)
+def test_any_text_is_either_compiled_or_refused(pieces: list[str]) -> None:
+    try:
+        compile(" ".join(pieces), BASE)
+    except (CompileError, PlanError) as refused:
+        assert str(refused)

@@ -89,7 +89,7 @@ def test_kubectl_finds_field_validation_in_the_patch_of_a_kind() -> None:
 )
 def test_operations_are_named_as_by_the_real_server(path: str, method: str, identifier: str) -> None:
     for publish in (paths_v3, paths_v2):
-        operation = publish(machines(status={}))[path][method]
+        operation = publish(machines("status"))[path][method]
         assert operation["operationId"] == identifier
         assert operation["tags"] == ["clusterXK8sIo_v1beta2"]
 
@@ -120,5 +120,5 @@ def test_v2_has_bodies_among_the_parameters() -> None:
 
 def test_groups_of_kubernetes_are_named_without_their_domain() -> None:
     found = paths_v3(machines(group="snapshot.storage.k8s.io", scope="Cluster"))
-    operation = paths["/apis/snapshot.storage.k8s.io/v1beta2/machines"]["get"]
+    operation = found["/apis/snapshot.storage.k8s.io/v1beta2/machines"]["get"]
     assert operation["tags"] == ["snapshotStorage_v1beta2"]

@@ -85,6 +85,11 @@ def test_a_copy_is_independent_of_its_source() -> None:
     assert result["copied"] == {"b": [0, 1, 2, 3], "c": {}}
 
 
+def test_a_value_can_be_copied_into_itself() -> None:
+    result = patched({"op": "add", "path": "/a/c", "value": 1}, {"op": "copy", "from": "/a", "path": "/a/d"})
+    assert result["a"] == {"b": [1, 2, 3], "c": 1, "d": {"b": [1, 2, 3], "c": 1}}
+
+
 def test_a_value_from_the_patch_is_not_written_to() -> None:
     assert patched({"op": "add", "path": "/x", "value": {"y": {}}}, {"op": "add", "path": "/x/y/z", "value": 1})[
         "x"

@@ -12,6 +12,7 @@ from nagaya.apiserver.meta.status import JsonObject
 SIZE_LIMIT: Final = 1024 * 1024
 FROZEN: Final = "field is immutable when `immutable` is set"
 _DATA: Final = Path("data")
+_WHOLE: Final = "[]"  # as Go writes a path with an empty name
 _BINARY: Final = Path("binaryData")
 
 
@@ -37,7 +38,7 @@ class ConfigMapStrategy(CoreStrategy):
             errors += [invalid(_BINARY.key(key), key, problem) for problem in names.config_key(key)]
             total += decoded_size(encoded)
         if total > SIZE_LIMIT:
-            errors.append(too_long("", SIZE_LIMIT))
+            errors.append(too_long(_WHOLE, SIZE_LIMIT))
         return errors
 
 

@@ -38,6 +38,8 @@ _NOT_EPHEMERAL: Final = (
     "startupProbe",
     "lifecycle",
 )
+# Of these, what is set even when it is empty.
+_POINTERS: Final = frozenset({"restartPolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def validate_ephemeral_containers(spec: JsonObject, around: Surroundings, path: 
         if target and target not in others:
             yield not_found(where.child("targetContainerName"), target)
         for field in _NOT_EPHEMERAL:
-            if container.get(field):
+            if container.get(field) or (field in container and field in _POINTERS):
                 yield forbidden(where.child(field), "cannot be set for an Ephemeral Container")
         for index, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):

@@ -13,12 +13,11 @@ from typing import Final
 from nagaya.apiserver.meta import object_meta
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid
 from nagaya.apiserver.meta.names import NameCheck
-from nagaya.apiserver.meta.object_meta import FOREGROUND, METADATA, ORPHAN
+from nagaya.apiserver.meta.object_meta import FOREGROUND, ORPHAN
 from nagaya.apiserver.meta.status import JsonObject
 
 KUBERNETES: Final = "kubernetes"
 _STANDARD_FINALIZERS: Final = frozenset({KUBERNETES, ORPHAN, FOREGROUND})
-_FINALIZERS: Final = METADATA.child("finalizers")
 
 
 def finalizer_name(name: str, where: Path) -> list[FieldError]:
@@ -30,10 +29,7 @@ def finalizer_name(name: str, where: Path) -> list[FieldError]:
 
 def finalizers(metadata: JsonObject) -> list[FieldError]:
     """What is wrong with an object's finalizers beyond the general rules."""
-    found = metadata.get("finalizers")
-    if not found:
-        return []
-    return [error for position, name in enumerate(found) for error in finalizer_name(name, _FINALIZERS.index(position))]
+    return object_meta.validate_known_finalizers(metadata) if metadata.get("finalizers") else []
 
 
 def updated(new: JsonObject, old: JsonObject, found: Sequence[FieldError]) -> list[FieldError]:

@@ -22,6 +22,7 @@ class CoreStrategy(Strategy):
     """A kind of the core group."""
 
     namespaced: bool = True
+    finalizers_checked = False  # they are, as often as the real server does
     # What a field selector may name, and the name under which it is matched. Empty: the general rule.
     field_labels: Mapping[str, str] = {}
 
@@ -65,7 +66,7 @@ class CoreStrategy(Strategy):
 class CoreStatusStrategy(CoreStrategy):
     """Writes to `/status`: the spec stays as it is. Metadata may change, unlike in newer kinds."""
 
-    reset_fields = ("spec",)
+    reset_fields: tuple[str, ...] = ("spec",)
 
     def __init__(self, main: Strategy) -> None:
         self._main = main
@@ -103,7 +104,5 @@ def restore(new: JsonObject, old: JsonObject, member: str) -> None:
 
 
 def immutable(where: Where, new: Any, old: Any) -> list[FieldError]:
-    """A value that must not change. What is missing is said as Go says it of an empty pointer."""
-    if new == old:
-        return []
-    return [invalid(where, "null" if new is None else new, IMMUTABLE)]
+    """A value that must not change."""
+    return [] if new == old else [invalid(where, new, IMMUTABLE)]

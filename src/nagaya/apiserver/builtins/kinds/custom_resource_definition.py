@@ -107,7 +107,7 @@ class DefinitionStatusStrategy(StatusStrategy):
     """The status endpoint."""
 
     finalizers_checked = False
-    reset_fields = ("metadata", "spec")
+    reset_fields = ("spec",)
 
     def prepare_update(self, new: JsonObject, old: JsonObject, call: Call) -> None:
         """Everything but the status stays; of the metadata, what managers and versions say is the writer's."""

@@ -109,7 +109,7 @@ def _struct(errors: list[FieldError], new: JsonObject, old: JsonObject, member: 
     if mine == before:
         return
     errors.append(
-        invalid(member, "null", IMMUTABLE) if mine is None else invalid_shape(Path(member), kind, mine, IMMUTABLE)
+        invalid(member, None, IMMUTABLE) if mine is None else invalid_shape(Path(member), kind, mine, IMMUTABLE)
     )
 
 

@@ -21,11 +21,11 @@ _BAD_SUFFIXES: Final = ("/..", "/.")
 
 @dataclass(frozen=True, slots=True)
 class _Leave:
-    """Which rules the object broke before, and may break again."""
+    """Which rules the object broke before and may break again, and one that only counted in the past."""
 
     secret_names: bool = False
     wildcard_rules: bool = False
-    service_names: bool = False
+    services_start_with_letters: bool = False
 
 
 def rules(spec: JsonObject, old: JsonObject | None) -> list[FieldError]:
@@ -48,17 +48,13 @@ def rules(spec: JsonObject, old: JsonObject | None) -> list[FieldError]:
 
 
 def _leave(old: JsonObject) -> _Leave:
-    listed = old.get("rules") or []
     secrets = any(_secret_name(each.get("secretName") or "") for each in old.get("tls") or ())
+    past = _Leave(services_start_with_letters=True)
     wildcards = any(
-        "*" in (rule.get("host") or "") and rule.get("http") is not None and _http(rule["http"], Path(), _Leave())
-        for rule in listed
+        "*" in (rule.get("host") or "") and rule.get("http") is not None and _http(rule["http"], Path(), past)
+        for rule in old.get("rules") or ()
     )
-    backends = [old.get("defaultBackend") or {}]
-    backends += [path.get("backend") or {} for rule in listed for path in (rule.get("http") or {}).get("paths") or ()]
-    services = [backend["service"]["name"] for backend in backends if "service" in backend]
-    relaxed = any(names.dns1035_label(name) and not names.dns_label(name) for name in services)
-    return _Leave(secrets, wildcards, relaxed)
+    return _Leave(secrets, wildcards)
 
 
 def _secret_name(name: str) -> list[str]:
@@ -128,7 +124,7 @@ def _backend(backend: JsonObject, where: Path, leave: _Leave) -> list[FieldError
     if service is None:
         return [invalid(where, "", "resource or service backend is required")]
     place, name = where.child("service", "name"), service.get("name") or ""
-    check = names.dns_label if leave.service_names else names.dns1035_label
+    check = names.dns1035_label if leave.services_start_with_letters else names.dns_label
     errors = [invalid(place, name, problem) for problem in check(name)] if name else [required(place)]
     return errors + _port(service.get("port") or {}, where)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from nagaya.apiserver.builtins.kinds.ordered_strategy import OrderedStrategy, Step, immutable
+from nagaya.apiserver.builtins.kinds.ordered_strategy import OrderedStrategy, Step
 from nagaya.apiserver.meta import addresses, names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid, required
 from nagaya.apiserver.meta.status import JsonObject
@@ -25,7 +25,11 @@ class IPAddressStrategy(OrderedStrategy):
 
     def changes(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
         """Who has the address stays."""
-        return immutable(_PARENT, new["spec"].get("parentRef"), old["spec"].get("parentRef"))
+        from nagaya.apiserver.builtins.kinds.core_goshape import shape
+        from nagaya.apiserver.builtins.kinds.ordered_strategy import immutable_shape
+
+        parent = shape("Group=group:s Resource=resource:s Namespace=namespace:s Name=name:s")
+        return immutable_shape(_PARENT, parent, new["spec"].get("parentRef"), old["spec"].get("parentRef"))
 
     def rules(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         """Somebody has the address."""

@@ -20,6 +20,7 @@ class LeaseStrategy(Strategy):
 
     allow_create_on_update = True
     allow_unconditional_update = False
+    finalizers_checked = False
 
     def prepare_create(self, obj: JsonObject, call: Call) -> None:
         """Drop what is not enabled."""

@@ -149,11 +149,10 @@ def _amount_errors(resource: str, amounts: Parsed, where: Path) -> list[FieldErr
     ]
     errors += _ratio_errors(amounts, at)
     request, limit = amounts.get("defaultRequest"), amounts.get("default")
-    if request is not None and limit is not None and request != limit:
-        if not core_resources.is_overcommit_allowed(resource):
-            detail = f"default value {limit} must equal to defaultRequest value {request} in {resource}"
-            errors.append(invalid(at("defaultRequest"), str(request), detail))
-    return errors
+    if request is None or limit is None or request == limit or core_resources.is_overcommit_allowed(resource):
+        return errors
+    detail = f"default value {limit} must equal to defaultRequest value {request} in {resource}"
+    return [*errors, invalid(at("defaultRequest"), str(request), detail)]
 
 
 def _ratio_errors(amounts: Parsed, at: Callable[[str], Path]) -> list[FieldError]:

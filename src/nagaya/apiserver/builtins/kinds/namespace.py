@@ -34,7 +34,7 @@ class NamespaceStrategy(CoreStrategy):
     returns_deleted = True
     reset_fields = ("status",)
     selectable_fields = frozenset({"status.phase"})
-    field_labels = {"metadata.name": "metadata.name", "status.phase": "status.phase"}
+    field_labels: Mapping[str, str] = {"metadata.name": "metadata.name", "status.phase": "status.phase"}
 
     def default(self, obj: JsonObject) -> None:
         """Every namespace is active and labelled with its name."""

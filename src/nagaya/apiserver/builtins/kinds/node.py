@@ -18,7 +18,7 @@ class NodeStrategy(CoreStrategy):
     namespaced = False
     reset_fields = ("status",)
     selectable_fields = frozenset({"spec.unschedulable"})
-    field_labels = {each: each for each in ("metadata.name", "spec.unschedulable")}
+    field_labels: Mapping[str, str] = {each: each for each in ("metadata.name", "spec.unschedulable")}
 
     def default(self, obj: JsonObject) -> None:
         """What can be used is what is there, and the two ways to write the pod networks say the same."""

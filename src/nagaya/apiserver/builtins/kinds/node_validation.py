@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nagaya.apiserver.builtins.kinds import core_resources
@@ -168,10 +168,10 @@ def _config_errors(source: JsonObject, where: Path, *, in_spec: bool) -> list[Fi
             errors.append(forbidden(where.child(member), f"{member} must not be set in spec"))
         elif not given and not in_spec:
             errors.append(required(where.child(member)))
-    checks = {
+    checks: Mapping[str, Callable[[str], list[str]]] = {
         "namespace": names.name_is_label,
         "name": names.name_is_subdomain,
-        "kubeletConfigKey": lambda text: names.config_key(text),
+        "kubeletConfigKey": names.config_key,
     }
     for member, check in checks.items():
         text = config.get(member) or ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nagaya.apiserver.builtins.kinds import core_metadata
 from nagaya.apiserver.builtins.kinds.core_strategy import restore
@@ -19,6 +19,9 @@ from nagaya.apiserver.meta.object_meta import IMMUTABLE
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.strategy import Strategy
+
+if TYPE_CHECKING:
+    from nagaya.apiserver.builtins.kinds.core_goshape import Shape
 
 
 class Step(Enum):
@@ -141,9 +144,18 @@ class LoneStatusStrategy(OrderedStatusStrategy):
 
 
 def immutable(where: Where, new: Any, old: Any) -> list[FieldError]:
-    """A value that must not change. A missing one is shown as nothing."""
+    """A value that must not change. A missing one is shown as Go shows an empty pointer."""
     if new == old:
         return []
     if new is None:
         return [FieldError(Cause.INVALID, str(where), OMITTED, f"null: {IMMUTABLE}")]
     return [FieldError(Cause.INVALID, str(where), new, IMMUTABLE)]
+
+
+def immutable_shape(where: Where, kind: Shape, new: JsonObject | None, old: JsonObject | None) -> list[FieldError]:
+    """A struct that must not change, shown as Go's internal type has it."""
+    from nagaya.apiserver.builtins.kinds.core_goshape import invalid_shape
+
+    if new == old:
+        return []
+    return immutable(where, None, old) if new is None else [invalid_shape(where, kind, new, IMMUTABLE)]

@@ -18,8 +18,11 @@ from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
 
-
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_IPC_SYSCTLS: Final = frozenset(
+    f"kernel.{name}"
+    for name in ("sem", "shm", "msg", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "msgmax", "msgmnb", "msgmni")
+)
 _cost = re.compile("-[0-9]+|[1-9][0-9]*").fullmatch
 
 
@@ -82,9 +85,7 @@ def host_sysctl_problem(name: str, spec: JsonObject) -> str:
     dotted = name.replace("/", ".")
     if spec.get("hostNetwork") and dotted.startswith("net."):
         return "may not be specified when 'hostNetwork' is true"
-    if spec.get("hostIPC") and (
-        dotted in ("kernel.sem",) or dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))
-    ):
+    if spec.get("hostIPC") and (dotted in _IPC_SYSCTLS or dotted.startswith("fs.mqueue.")):
         return "may not be specified when 'hostIPC' is true"
     return ""
 

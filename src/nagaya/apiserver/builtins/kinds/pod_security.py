@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from nagaya.apiserver.builtins.kinds.core_goshape import invalid_shape
 from nagaya.apiserver.builtins.kinds.pod_rules import Rules, host_sysctl_problem
+from nagaya.apiserver.builtins.kinds.pod_shape import internal_shape
 from nagaya.apiserver.builtins.kinds.pod_windows import validate_windows_options
 from nagaya.apiserver.builtins.kinds.volume_paths import validate_descending
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import (
-    OMITTED,
-    Cause,
     FieldError,
     Path,
     duplicate,
@@ -21,7 +21,6 @@ from nagaya.apiserver.meta.field_errors import (
     required,
     too_long,
 )
-from nagaya.apiserver.meta.gostring import json as go_json
 from nagaya.apiserver.meta.status import JsonObject
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -30,21 +29,6 @@ _SYSCTL_PART: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}"
 _is_sysctl = re.compile(_SYSCTL).fullmatch
 _LONGEST_PATH: Final = 4095
-# The internal type's fields, which a message shows by Go's names and whether set or not.
-_SHOWN: Final = (
-    ("Capabilities", "capabilities"),
-    ("Privileged", "privileged"),
-    ("SELinuxOptions", "seLinuxOptions"),
-    ("WindowsOptions", "windowsOptions"),
-    ("RunAsUser", "runAsUser"),
-    ("RunAsGroup", "runAsGroup"),
-    ("RunAsNonRoot", "runAsNonRoot"),
-    ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
-    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
-    ("ProcMount", "procMount"),
-    ("SeccompProfile", "seccompProfile"),
-    ("AppArmorProfile", "appArmorProfile"),
-)
 
 
 def validate_pod_security(spec: JsonObject, path: Path, rules: Rules) -> Iterator[FieldError]:
@@ -109,8 +93,8 @@ def _validate_seccomp(profile: JsonObject | None, path: Path) -> Iterator[FieldE
         else:
             yield from validate_descending(file, where)
     elif file is not None:
-        shown = go_json({"Type": kind, "LocalhostProfile": file})
-        yield _shown(where, shown, "can only be set when seccomp type is Localhost")
+        detail = "can only be set when seccomp type is Localhost"
+        yield invalid_shape(where, internal_shape("SeccompProfile"), profile, detail)
 
 
 def validate_app_armor(profile: JsonObject | None, path: Path) -> Iterator[FieldError]:
@@ -149,26 +133,9 @@ def validate_container_security(context: JsonObject, path: Path, *, host_users: 
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            yield _shown(path, _context(context), detail)
+            yield invalid_shape(path, internal_shape("SecurityContext"), context, detail)
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            yield _shown(path, _context(context), detail)
+            yield invalid_shape(path, internal_shape("SecurityContext"), context, detail)
     yield from validate_windows_options(context.get("windowsOptions"), path.child("windowsOptions"))
     yield from validate_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
-
-
-def _shown(path: Path, value: str, detail: str) -> FieldError:
-    """An error about a value that is shown as Go shows its internal type."""
-    return FieldError(Cause.INVALID, str(path), OMITTED, f"{value}: {detail}")
-
-
-def _context(context: JsonObject) -> str:
-    parts = []
-    for go, name in _SHOWN:
-        value = context.get(name)
-        if isinstance(value, dict):
-            value = {f"{key[0].upper()}{key[1:]}": each for key, each in value.items()}
-            if name == "capabilities":
-                value = {"Add": value.get("Add"), "Drop": value.get("Drop")}
-        parts.append(f'"{go}":{go_json(value)}')
-    return f"{{{','.join(parts)}}}"

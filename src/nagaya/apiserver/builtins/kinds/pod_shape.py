@@ -19,12 +19,12 @@ _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespa
 
 def spec_difference(old: JsonObject, new: JsonObject) -> str:
     """What changed between two pod specs."""
-    return difference(_shape("PodSpec"), _internal(old), _internal(new))
+    return difference(internal_shape("PodSpec"), _internal(old), _internal(new))
 
 
 def ephemeral_difference(old: JsonObject, new: JsonObject) -> str:
     """What changed between two ephemeral containers."""
-    return difference(_shape("EphemeralContainer"), old, new)
+    return difference(internal_shape("EphemeralContainer"), old, new)
 
 
 def _internal(spec: JsonObject) -> JsonObject:
@@ -33,7 +33,8 @@ def _internal(spec: JsonObject) -> JsonObject:
 
 
 @cache
-def _shape(name: str) -> Shape:
+def internal_shape(name: str) -> Shape:
+    """The shape of a struct in the table."""
     lines = _TABLE.replace("\n  ", " ").strip().splitlines()
     structs = dict(line.split(" ", 1) for line in lines)
 

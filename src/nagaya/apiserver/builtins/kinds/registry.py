@@ -1,13 +1,14 @@
 """Where to find what a built-in kind does differently.
 
 Areas are imported when one of their kinds is first touched: a server that never sees a pod never loads what is known
-about pods. Every area has a module-level mapping `KINDS` of its resources.
+about pods. Every area has a module-level mapping `KINDS` of its resources; a kind that keeps state for its server is
+there as a function that makes one.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from nagaya.apiserver.builtins.kinds.kind import Kind
@@ -16,9 +17,14 @@ from nagaya.apiserver.registry.strategy import Strategy
 
 # By group, or by group and resource where one group has several areas.
 _AREAS: Final[Mapping[str, str]] = {
+    "": "core",
+    "coordination.k8s.io": "core",
+    "events.k8s.io": "core",
     "apiextensions.k8s.io": "custom_resource_definition",
     "networking.k8s.io": "networking",
     "rbac.authorization.k8s.io": "rbac",
+    "pods": "pod",
+    "podtemplates": "pod",
 }
 _PLAIN: Final = Kind(Strategy())
 
@@ -29,5 +35,6 @@ def kind_of(resource: GroupResource) -> Kind:
     if area is None:
         return _PLAIN
     module = importlib.import_module(f"nagaya.apiserver.builtins.kinds.{area}")
-    kinds: Mapping[GroupResource, Kind] = module.KINDS
-    return kinds.get(resource, _PLAIN)
+    kinds: Mapping[GroupResource, Kind | Callable[[], Kind]] = module.KINDS
+    found = kinds.get(resource, _PLAIN)
+    return found if isinstance(found, Kind) else found()

@@ -29,7 +29,7 @@ class SecretStrategy(CoreStrategy):
     """Secret."""
 
     selectable_fields = frozenset({"type"})
-    field_labels = {each: each for each in ("metadata.name", "metadata.namespace", "type")}
+    field_labels: Mapping[str, str] = {each: each for each in ("metadata.name", "metadata.namespace", "type")}
 
     def default(self, obj: JsonObject) -> None:
         """Plain texts become data, and a secret without a type is opaque."""

@@ -31,7 +31,9 @@ class ServiceStrategy(CoreStrategy):
     returns_deleted = True
     reset_fields = ("status",)
     selectable_fields = frozenset({"spec.clusterIP", "spec.type"})
-    field_labels = {each: each for each in ("metadata.name", "metadata.namespace", "spec.clusterIP", "spec.type")}
+    field_labels: Mapping[str, str] = {
+        each: each for each in ("metadata.name", "metadata.namespace", "spec.clusterIP", "spec.type")
+    }
 
     def __init__(self) -> None:
         self._addresses = ServiceAddresses()
@@ -164,8 +166,9 @@ def _drop_unused(new: JsonObject, old: JsonObject) -> None:
         for member in ("ipFamilies", "ipFamilyPolicy"):
             if new.get(member) == old.get(member):
                 new.pop(member, None)
-    if forms.has_node_ports(old) and not forms.has_node_ports(new):
-        if set(forms.node_ports(old)) >= set(forms.node_ports(new)) and new.get("ports"):
+    if forms.has_node_ports(old) and not forms.has_node_ports(new) and new.get("ports"):
+        added = set(forms.node_ports(new)) - set(forms.node_ports(old))
+        if not added:
             new["ports"] = [{name: each[name] for name in each if name != "nodePort"} for each in new["ports"]]
     if forms.needs_health_check(old) and not forms.needs_health_check(new):
         _drop_same(new, old, "healthCheckNodePort")

@@ -15,13 +15,15 @@ from collections import Counter
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 import orjson
 
 from nagaya.apiserver.builtins.kinds import service_forms as forms
 from nagaya.apiserver.meta import addresses
 from nagaya.apiserver.storage import Store
+
+_T = TypeVar("_T")
 
 NETWORK: Final = IPv4Network("10.96.0.0/12")
 NODE_PORTS: Final = range(30000, 32768)
@@ -220,7 +222,7 @@ def _from_somewhere(part: range, random: Random) -> Iterable[int]:
         yield part[(start + distance) % len(part)]
 
 
-def _release[T](counts: Counter[T], gone: Iterable[T]) -> None:
+def _release(counts: Counter[_T], gone: Iterable[_T]) -> None:
     for each in gone:
         counts[each] -= 1
         if counts[each] <= 0:

@@ -161,9 +161,8 @@ def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
             known = by_name.get(port.get("name") or "", 0)
             if not port.get("nodePort") and known and known not in used:
                 port["nodePort"] = known
-    if forms.needs_health_check(before) and forms.needs_health_check(spec) and before.get("healthCheckNodePort"):
-        if not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before["healthCheckNodePort"]
+    if forms.needs_health_check(before) and forms.needs_health_check(spec):
+        spec["healthCheckNodePort"] = spec.get("healthCheckNodePort") or before["healthCheckNodePort"]
 
 
 def _align_ips(spec: JsonObject, before: JsonObject) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from nagaya.apiserver.builtins.kinds import service_forms as forms
 from nagaya.apiserver.builtins.kinds.service_validation import load_balancer_class_errors
@@ -27,17 +27,13 @@ def changes(new: JsonObject, old: JsonObject) -> list[FieldError]:
     if forms.kind(new) == forms.kind(old) == forms.LOAD_BALANCER:
         mine = new.get("loadBalancerClass")
         if mine != old.get("loadBalancerClass"):
-            errors.append(invalid(_SPEC.child("loadBalancerClass"), _pointer(mine), _CHANGED))
+            errors.append(invalid(_SPEC.child("loadBalancerClass"), mine, _CHANGED))
     errors += load_balancer_class_errors(new)
-    if forms.needs_health_check(new) and forms.needs_health_check(old):
-        if new.get("healthCheckNodePort") != old.get("healthCheckNodePort"):
-            errors.append(forbidden(_SPEC.child("healthCheckNodePort"), "field is immutable"))
-    return errors
-
-
-def _pointer(value: Any) -> Any:
-    """What is missing is said as Go says it of an empty pointer."""
-    return "null" if value is None else value
+    if not forms.needs_health_check(new) or not forms.needs_health_check(old):
+        return errors
+    if new.get("healthCheckNodePort") == old.get("healthCheckNodePort"):
+        return errors
+    return [*errors, forbidden(_SPEC.child("healthCheckNodePort"), "field is immutable")]
 
 
 def _ip_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -75,4 +71,4 @@ def _not_single(new: JsonObject, what: str) -> list[FieldError]:
     policy = new.get("ipFamilyPolicy")
     if policy == forms.SINGLE:
         return []
-    return [invalid(_POLICY, _pointer(policy), f"must be set to 'SingleStack' when releasing the secondary {what}")]
+    return [invalid(_POLICY, policy, f"must be set to 'SingleStack' when releasing the secondary {what}")]

@@ -18,9 +18,7 @@ def warnings(service: JsonObject) -> list[str]:
     spec = service["spec"]
     found = []
     if _HINTS in (service["metadata"].get("annotations") or {}):
-        found.append(
-            f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
-        )
+        found.append(f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead")
     if spec.get("clusterIP") not in (None, forms.NONE):
         found += _address_warnings(spec, "clusterIPs")
     headless = forms.kind(spec) == forms.CLUSTER_IP and spec.get("clusterIP") == forms.NONE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nagaya.apiserver.builtins.kinds import volume_sources
 from nagaya.apiserver.builtins.kinds.pod_rules import Rules
+from nagaya.apiserver.builtins.kinds.volume_sources import CHECKS
 from nagaya.apiserver.meta import gostring, names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, duplicate, forbidden, invalid, required
 from nagaya.apiserver.meta.status import JsonObject
@@ -43,7 +43,7 @@ def validate_volumes(
 def _validate_source(volume: JsonObject, name: str, pod_name: str, path: Path, rules: Rules) -> list[FieldError]:
     errors: list[FieldError] = []
     found = False
-    for source, check in volume_sources.CHECKS.items():
+    for source, check in CHECKS.items():
         if (body := volume.get(source)) is None:
             continue
         if found:

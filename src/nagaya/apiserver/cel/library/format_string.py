@@ -108,7 +108,8 @@ def _format(budget: Budget, text: str, values: list[Any]) -> str:
             raise CelError(f"error during formatting: {message}") from None
         except CelError as error:
             raise CelError(f"error during formatting: {error}") from None
-        budget.spend(len(filled) // 10)
+        # Writing out a list or map takes longer than copying text.
+        budget.spend(len(filled) // (3 if isinstance(values[piece.place], (list, dict, MapLike)) else 10))
         out.append(filled)
     return "".join(out)
 

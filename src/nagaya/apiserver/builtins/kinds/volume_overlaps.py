@@ -1,0 +1,64 @@
+"""Files of one volume that hide each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta.status import JsonObject
+
+
+class _File(NamedTuple):
+    path: str
+    source: str
+
+    def __str__(self) -> str:
+        shown = gostring.quote(self.path)
+        return f"{shown} ({self.source})" if self.source else shown
+
+
+def overlaps(volumes: Sequence[JsonObject]) -> Iterator[str]:
+    """A warning for each pair of files where one would hide the other."""
+    for volume in volumes:
+        name = gostring.quote(volume.get("name") or "")
+        for kind, title, key in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
+            if (body := volume.get(kind)) is not None:
+                shown = f"{title} {gostring.quote(body.get(key) or '')}"
+                yield from _told(name, shown, [_File(each.get("path") or "", "") for each in body.get("items") or ()])
+        if (body := volume.get("downwardAPI")) is not None:
+            yield from _told(
+                name, "DownwardAPI", [_File(each.get("path") or "", "") for each in body.get("items") or ()]
+            )
+        if (body := volume.get("projected")) is not None:
+            files: list[_File] = []
+            for source in body.get("sources") or ():
+                if not source:
+                    yield f"volume {name} (Projected) has no sources provided"
+                files += _files(source)
+            yield from _told(name, "Projected", files)
+
+
+def _files(source: JsonObject) -> list[_File]:
+    for kind, title in (("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "DownwardAPI")):
+        body = source.get(kind)
+        if body is not None and body.get("items"):
+            shown = title if kind == "downwardAPI" else f"{title} {gostring.quote(body.get('name') or '')}"
+            return [_File(item.get("path") or "", shown) for item in body["items"]]
+    if (token := source.get("serviceAccountToken")) is not None:
+        return [_File(token.get("path") or "", "ServiceAccountToken")]
+    return []
+
+
+def _told(name: str, what: str, files: Sequence[_File]) -> Iterator[str]:
+    seen: list[_File] = []
+    for file in files:
+        mine = _File(file.path.rstrip("/"), file.source)
+        for other in seen:
+            if mine.path and other.path and _hides(mine.path, other.path):
+                yield f"volume {name} ({what}): overlapping paths: {mine} with {other}"
+        seen.append(mine)
+
+
+def _hides(one: str, other: str) -> bool:
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -1,0 +1,456 @@
+"""What clients on the wire can do, good and bad, with plain sockets on both event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from nagaya.apiserver import identity
+from nagaya.apiserver.web.connection import Patience
+from nagaya.apiserver.web.listener import BODY_LIMIT, Listener
+from nagaya.apiserver.web.request import Request, Response, text
+from nagaya.world import SystemClock
+
+HASTE = Patience(handshake=0.2, head=0.2, body=0.2, idle=0.4, unread=0.2, stop=0.4)
+GET = b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test on the event loop that `nagaya up` uses, and on the one that others embed the server in."""
+
+    def run(loop: Callable[[], asyncio.AbstractEventLoop], **given: Any) -> None:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(test(**given))
+
+    own = inspect.signature(test)
+    loop = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
+    functools.update_wrapper(run, test)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), loop])  # type: ignore[attr-defined]
+    factories = [asyncio.new_event_loop, uvloop.new_event_loop]
+    return pytest.mark.parametrize("loop", factories, ids=["asyncio", "uvloop"])(run)
+
+
+@dataclass
+class Site:
+    """A listener whose handler notes requests and answers by path."""
+
+    patience: Patience = HASTE
+    tls: ssl.SSLContext | None = None
+    seen: list[Request] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __aenter__(self) -> Site:
+        sock = socket.socket()
+        sock.bind(("127.0.0.1", 0))
+        self.listener = Listener(self.serve, sock, self.tls, self.patience)
+        await self.listener.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.listener.stop()
+
+    async def serve(self, request: Request) -> Response:
+        self.seen.append(request)
+        if request.path == "/stream":
+            return Response(stream=self.events())
+        if request.path == "/flood":
+            return Response(stream=self.flood())
+        if request.path == "/large":
+            return Response(200, b"x" * 20_000_000)
+        if request.path == "/slow":
+            await self.gate.wait()
+        return text("fine")
+
+    async def events(self) -> AsyncIterator[bytes]:
+        yield b"one\n"
+        await self.gate.wait()
+        yield b"two\n"
+
+    async def flood(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * 10_000
+            await asyncio.sleep(0)
+
+    async def connect(self, **how: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.listener.port, **how)
+
+    async def ask(self, sent: bytes) -> bytes:
+        """Everything the server says until it closes the connection."""
+        reader, writer = await self.connect()
+        writer.write(sent)
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+async def answer(reader: asyncio.StreamReader) -> bytes:
+    """One answer with a Content-Length."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+    return head + await reader.readexactly(int(length.split(b":")[1]))
+
+
+def client_context(who: identity.Identity | None = None, pair: Path | None = None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if who is not None and pair is not None:
+        pair.write_bytes(who.admin_certificate + who.admin_key)
+        context.load_cert_chain(pair)
+    return context
+
+
+@on_both_loops
+async def test_a_request_reaches_the_handler_and_its_answer_the_client() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(
+            b"POST /a%20b?x=1&x=2&y HTTP/1.1\r\nHost: h\r\nX-One: 1\r\nX-one: 2\r\nContent-Length: 4\r\n\r\nbody"
+        )
+        assert (await answer(reader)).endswith(b"fine")
+        writer.close()
+        (request,) = site.seen
+        assert (request.method, request.path, request.body) == ("POST", "/a b", b"body")
+        assert request.query == {"x": ["1", "2"], "y": [""]}
+        assert [value for name, value in request.header_items if name == "x-one"] == ["1", "2"]
+        assert request.headers["x-one"] == "1"
+        assert request.remote == "127.0.0.1"
+        assert request.peer_certificate is None
+
+
+@on_both_loops
+async def test_requests_follow_one_another_on_a_connection() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(GET + GET)
+        for _ in range(2):
+            assert (await answer(reader)).startswith(b"HTTP/1.1 200")
+        writer.write(GET)
+        assert (await answer(reader)).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+@on_both_loops
+async def test_a_request_may_name_scheme_and_host_as_to_a_proxy() -> None:
+    async with Site() as site:
+        said = await site.ask(b"GET http://other/api?x=1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        assert said.startswith(b"HTTP/1.1 200")
+        assert (site.seen[0].path, site.seen[0].query) == ("/api", {"x": ["1"]})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"NONSENSE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
+        b"GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: h\r\n\r\n",
+        b"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nX: a\x00b\r\n\r\n",
+    ],
+)
+@on_both_loops
+async def test_what_is_not_http_is_refused_quietly(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with Site() as site:
+        with caplog.at_level(logging.INFO):
+            said = await site.ask(sent)
+        assert said.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
+        assert said.endswith(b"400 Bad Request")
+        assert not site.seen
+        assert not caplog.records
+        assert (await site.ask(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))).endswith(b"fine")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /" + b"x" * 1_200_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 1_200_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\n" + b"X-Some-Header: value\r\n" * 60_000 + b"\r\n",
+    ],
+    ids=["line", "field", "many"],
+)
+@on_both_loops
+async def test_a_head_has_a_limit(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with Site(Patience(head=5)) as site:
+        reader, writer = await site.connect()
+        said = b""
+        try:
+            for start in range(0, len(sent), 50_000):
+                writer.write(sent[start : start + 50_000])
+                await writer.drain()
+            said = await reader.read()
+        except ConnectionError:
+            pass  # the server did not wait for the rest, and the answer may be lost with it
+        writer.close()
+        assert said in (b"",) or b"431 Request Header Fields Too Large" in said
+        assert not site.seen
+        assert not caplog.records
+
+
+@on_both_loops
+async def test_a_long_head_below_the_limit_is_fine() -> None:
+    async with Site(Patience()) as site:
+        groups = b"".join(b"Impersonate-Group: group-%d\r\n" % number for number in range(2000))
+        said = await site.ask(
+            b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 300_000 + b"\r\n" + groups + b"Connection: close\r\n\r\n"
+        )
+        assert said.endswith(b"fine")
+        assert len(site.seen[0].header_items) == 2003
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@on_both_loops
+async def test_a_body_has_a_limit(chunked: bool) -> None:
+    async with Site(Patience()) as site:
+        reader, writer = await site.connect()
+        if chunked:
+            writer.write(b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+            piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+            for _ in range(BODY_LIMIT // 0x10000 + 2):
+                writer.write(piece)
+        else:
+            writer.write(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (BODY_LIMIT + 1))
+        said = await answer(reader)
+        writer.close()
+        assert said.startswith(b"HTTP/1.1 413")
+        assert b"Request entity too large: limit is 3145728" in said
+        assert not site.seen
+
+
+@on_both_loops
+async def test_a_body_of_the_limit_is_taken() -> None:
+    async with Site(Patience()) as site:
+        reader, writer = await site.connect()
+        writer.write(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % BODY_LIMIT + b"x" * BODY_LIMIT)
+        assert (await answer(reader)).startswith(b"HTTP/1.1 200")
+        writer.close()
+        assert len(site.seen[0].body) == BODY_LIMIT
+
+
+@on_both_loops
+async def test_a_compressed_body_is_handed_on_as_it_came() -> None:
+    async with Site() as site:
+        sent = (
+            b"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nxyz"
+        )
+        assert (await site.ask(sent)).startswith(b"HTTP/1.1 200")
+        assert site.seen[0].body == b"xyz"
+
+
+@on_both_loops
+async def test_a_client_that_waits_for_leave_to_send_its_body_gets_it() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"ok")
+        assert (await answer(reader)).endswith(b"fine")
+        writer.close()
+
+
+@on_both_loops
+async def test_a_broken_body_is_refused_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    async with Site() as site:
+        said = await site.ask(b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+        assert said.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400", b"HTTP/1.1 500"))
+        assert not site.seen
+        assert not caplog.records
+
+
+@on_both_loops
+async def test_a_body_that_does_not_come_is_not_waited_for_long() -> None:
+    async with Site() as site:
+        said = await site.ask(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab")
+        assert said.startswith(b"HTTP/1.1 408")
+        assert not site.seen
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\nHos"])
+@on_both_loops
+async def test_headers_that_do_not_come_are_not_waited_for_long(begin: bytes) -> None:
+    async with Site(Patience(head=0.2, idle=60)) as site:
+        started = asyncio.get_running_loop().time()
+        with contextlib.suppress(ConnectionError):  # it is cut off without a word
+            await site.ask(begin)
+        assert 0.1 < asyncio.get_running_loop().time() - started < 2
+
+
+@on_both_loops
+async def test_headers_of_a_later_request_are_not_waited_for_long_either() -> None:
+    async with Site(Patience(head=0.2, idle=60)) as site:
+        reader, writer = await site.connect()
+        writer.write(GET)
+        await answer(reader)
+        await asyncio.sleep(0.4)
+        assert not reader.at_eof()  # it is idle, and may be
+        writer.write(b"GET / HT")
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 2) == b""
+        writer.close()
+
+
+@on_both_loops
+async def test_headers_that_come_drop_by_drop_are_not_waited_for_long() -> None:
+    async with Site(Patience(head=0.3, idle=60)) as site:
+        reader, writer = await site.connect()
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while not reader.at_eof() and sent < 500:
+                writer.write(b"X")
+                sent += 1
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        writer.close()
+        assert sent < 100
+        assert not site.seen
+
+
+@on_both_loops
+async def test_an_idle_connection_is_closed_in_time_and_one_at_work_is_not() -> None:
+    async with Site(Patience(head=5, idle=0.2)) as site:
+        reader, writer = await site.connect()
+        writer.write(GET.replace(b"version", b"slow"))
+        await asyncio.sleep(0.5)
+        site.gate.set()
+        assert (await answer(reader)).endswith(b"fine")
+        assert await asyncio.wait_for(reader.read(), 2) == b""
+        writer.close()
+
+
+@on_both_loops
+async def test_a_stream_arrives_as_it_comes_and_ends_properly() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(GET.replace(b"version", b"stream"))
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readuntil(b"one\n\r\n") == b"4\r\none\n\r\n"
+        await asyncio.sleep(HASTE.idle + 0.1)  # an open stream is not idle
+        site.gate.set()
+        assert await reader.readuntil(b"0\r\n\r\n") == b"4\r\ntwo\n\r\n0\r\n\r\n"
+        writer.close()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("path", [b"flood", b"large"])
+@on_both_loops
+async def test_a_client_that_does_not_read_is_cut_off_and_others_are_not_kept_waiting(
+    path: bytes, encrypted: bool
+) -> None:
+    tls = identity.make(SystemClock()).tls() if encrypted else None
+    how = {"ssl": client_context()} if encrypted else {}
+    async with Site(tls=tls, patience=Patience(unread=0.2)) as site:
+        _, lazy = await site.connect(limit=1, **how)
+        lazy.write(GET.replace(b"version", path))
+        await lazy.drain()
+        for _ in range(5):
+            reader, writer = await site.connect(**how)
+            writer.write(GET)
+            assert (await answer(reader)).endswith(b"fine")
+            writer.close()
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if site.listener.connections == 0:
+                break
+        assert site.listener.connections == 0
+        lazy.close()
+
+
+@on_both_loops
+async def test_a_client_that_reads_slowly_but_steadily_is_served() -> None:
+    async with Site(Patience(unread=0.2)) as site:
+        reader, writer = await site.connect()
+        writer.write(GET.replace(b"version", b"large"))
+        got = 0
+        while got < 20_000_000:
+            got += len(await reader.read(2_000_000))
+            await asyncio.sleep(0.01)
+        writer.close()
+
+
+@on_both_loops
+async def test_stopping_ends_streams_as_if_they_were_complete_and_lets_answers_finish() -> None:
+    async with Site(Patience(stop=2)) as site:
+        stream, one = await site.connect()
+        one.write(GET.replace(b"version", b"stream"))
+        await stream.readuntil(b"one\n\r\n")
+        slow, two = await site.connect()
+        two.write(GET.replace(b"version", b"slow"))
+        idle, three = await site.connect()
+        three.write(GET)
+        await answer(idle)
+        asyncio.get_running_loop().call_later(0.2, site.gate.set)
+        started = asyncio.get_running_loop().time()
+        await site.listener.stop()
+        assert asyncio.get_running_loop().time() - started < 1.5
+        assert await stream.read() == b"0\r\n\r\n"
+        assert (await slow.read()).endswith(b"fine")
+        assert await idle.read() == b""
+        for writer in (one, two, three):
+            writer.close()
+        with pytest.raises(OSError):
+            await site.connect()
+
+
+@on_both_loops
+async def test_stopping_does_not_wait_for_those_who_neither_answer_nor_read() -> None:
+    async with Site(Patience(stop=0.6)) as site:
+        writers = []
+        for path in (b"slow", b"flood"):
+            _, writer = await site.connect(limit=1)
+            writer.write(GET.replace(b"version", path))
+            writers.append(writer)
+        await asyncio.sleep(0.2)
+        started = asyncio.get_running_loop().time()
+        await site.listener.stop()
+        assert asyncio.get_running_loop().time() - started < 1.5
+        for writer in writers:
+            writer.close()
+
+
+@on_both_loops
+async def test_a_certificate_counts_only_if_the_servers_authority_signed_it(tmp_path: Path) -> None:
+    path = tmp_path / "pair.pem"
+    ours, foreign = identity.make(SystemClock()), identity.make(SystemClock())
+    async with Site(tls=ours.tls()) as site:
+        for who in (None, ours):
+            reader, writer = await site.connect(ssl=client_context(who, path))
+            writer.write(GET)
+            await answer(reader)
+            writer.close()
+        assert site.seen[0].peer_certificate is None
+        assert site.seen[1].peer_certificate == ssl.PEM_cert_to_DER_cert(ours.admin_certificate.decode())
+        with contextlib.suppress(ssl.SSLError, ConnectionError, asyncio.IncompleteReadError):
+            reader, writer = await site.connect(ssl=client_context(foreign, path))
+            writer.write(GET)
+            await answer(reader)
+        writer.close()
+        assert len(site.seen) == 2
+
+
+@on_both_loops
+async def test_a_handshake_that_does_not_come_is_not_waited_for_long(caplog: pytest.LogCaptureFixture) -> None:
+    async with Site(tls=identity.make(SystemClock()).tls()) as site:
+        with caplog.at_level(logging.INFO):
+            for sent in (b"", b"\x16\x03\x01", GET):
+                with contextlib.suppress(ConnectionError):  # cut off without a word
+                    await asyncio.wait_for(site.ask(sent), 3)
+        assert not site.seen
+        assert not caplog.records
