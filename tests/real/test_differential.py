@@ -16,8 +16,8 @@ from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.server import ApiServer, Config
 
 USERS = {
-    "admin": User("admin", "1", ("system:masters",)),
-    "bob": User("bob", "2", ("devs",)),
+    "admin": User("admin-by-token", "admin-by-token-uid", ("system:masters",)),
+    "bob": User("bob", "bob-uid", ()),
 }
 _CORPUS = list(scenarios())
 
@@ -33,7 +33,8 @@ async def embedded() -> AsyncIterator[Embedded]:
 async def real(real_control_plane: RealControlPlane) -> AsyncIterator[OverNetwork]:
     async with aiohttp.ClientSession() as session:
         context = real_control_plane.ssl_context(None)
-        yield OverNetwork(session, real_control_plane.url, context, patience=0.5)
+        tokens = {"admin": real_control_plane.tokens["admin-by-token"], "bob": real_control_plane.tokens["bob"]}
+        yield OverNetwork(session, real_control_plane.url, context, 0.5, tokens)
 
 
 @pytest.mark.parametrize("scenario", _CORPUS, ids=[each.id for each in _CORPUS])

@@ -42,11 +42,19 @@ class Embedded:
 class OverNetwork:
     """Any server at a URL."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, context: ssl.SSLContext, patience: float) -> None:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        context: ssl.SSLContext,
+        patience: float,
+        tokens: Mapping[str, str] | None = None,
+    ) -> None:
         self._session = session
         self._url = url
         self._context = context
         self._patience = patience
+        self._tokens = tokens or {}
 
     async def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], user: str) -> Answer:
         from yarl import URL
@@ -55,7 +63,7 @@ class OverNetwork:
             method,
             URL(self._url + path, encoded=True),
             data=body or None,
-            headers={**headers, "Authorization": f"Bearer {user}"},
+            headers={**headers, "Authorization": f"Bearer {self._tokens.get(user, user)}"},
             ssl=self._context,
             skip_auto_headers=("Content-Type",),
         ) as response:

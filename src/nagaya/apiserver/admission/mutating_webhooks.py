@@ -13,7 +13,7 @@ from nagaya.apiserver.admission.reviews import Answer
 from nagaya.apiserver.admission.rules import GROUP, Shown
 from nagaya.apiserver.admission.webhooks import CallFailure, Hook, Webhooks
 from nagaya.apiserver.custom.conversion import WebhookCaller
-from nagaya.apiserver.meta import gostring, status
+from nagaya.apiserver.meta import gostring, jsontext, status
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.patch import json_patch
@@ -119,9 +119,9 @@ def _operations(hook: Hook, answer: Answer) -> list[Any]:
     if not answer.patch:
         return []
     try:
-        patch = orjson.loads(answer.patch)
+        patch, _ = jsontext.parse(answer.patch)
         problem = json_patch.malformed(patch, lenient=True)
-    except ValueError as error:
+    except DecodeError as error:
         patch, problem = None, str(error)
     if problem:
         raise CallFailure(hook.name, f"received undecodable patch in webhook response: {problem}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _GROUP: Final = "admission.k8s.io"
 _KNOWN: Final = ("v1", "v1beta1")
+_OTHERS: Final = tuple(f"{_GROUP}/{version}" for version in _KNOWN)
 
 
 def review_version(accepted: Sequence[str]) -> str:
@@ -76,6 +77,13 @@ class Answer:
 
 def read(answer: JsonObject, version: str, uid: str, *, mutating: bool) -> Answer:
     """Read and check an answer. Raises WebhookFailure."""
+    other = answer.get("apiVersion") or ""
+    if other in _OTHERS and other != f"{_GROUP}/{version}" and answer.get("kind") == "AdmissionReview":
+        given = other.partition("/")[2]
+        raise WebhookFailure(
+            "failed to call webhook: "
+            f"converting ({given}.AdmissionReview) to ({version}.AdmissionReview): unknown conversion"
+        )
     response = answer.get("response")
     if response is None:
         raise _invalid("webhook response was absent")

@@ -9,18 +9,17 @@ from nagaya.apiserver.apply import fieldset
 from nagaya.apiserver.apply.manager import FieldManager
 from nagaya.apiserver.apply.reset_fields import Filter, without
 from nagaya.apiserver.builtins import decode, facts
+from nagaya.apiserver.builtins.converting import ConvertingCodec
 from nagaya.apiserver.builtins.kinds.kind import Kind, StatusStrategy
 from nagaya.apiserver.builtins.kinds.registry import kind_of
 from nagaya.apiserver.builtins.resources import BuiltinResource, all_resources
+from nagaya.apiserver.builtins.shared import SHARED, Shared, convert, forms_of
 from nagaya.apiserver.meta.gvk import GroupResource, GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
-from nagaya.apiserver.registry.resource import BuiltinCodec, Decoder, Handler, Resource, Subresource, TableMaker
+from nagaya.apiserver.registry.resource import BuiltinCodec, Codec, Decoder, Handler, Resource, Subresource, TableMaker
 from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.schema.types import Struct
 from nagaya.apiserver.table.builtin import table_for_builtin
-
-Handlers = Mapping[tuple[str, str], Mapping[str, Handler]]
-"""What serves a resource (`"tokenreviews", ""`) or subresource (`"serviceaccounts", "token"`) by verb."""
 
 
 def assemble(
@@ -35,7 +34,7 @@ def _resource(
 ) -> Resource:
     kind = kind_of(found.gvr.group_resource)
     struct = facts.struct_of(found.gvk)
-    name = found.gvr.group_resource
+    shared = SHARED.get(found.gvk)
     resource = Resource(
         gvr=found.gvr,
         kind=found.kind,
@@ -43,10 +42,10 @@ def _resource(
         singular=found.singular,
         namespaced=found.namespaced,
         verbs=frozenset(found.verbs),
-        table=f"{name.group}/{name.resource}" if name.group else name.resource,
+        table=shared.table if shared else _table(found.gvr.group_resource),
         strategy=kind.main,
         struct=struct,
-        codec=BuiltinCodec(found.kind, found.gvk.api_version, struct),
+        codec=_codec(found.gvk, struct, shared),
         decoder=_decoder(struct, kind.main),
         tables=_tables(found, now) if "list" in found.verbs else None,
         managers=_managers(found.gvk, struct, kind),
@@ -60,6 +59,16 @@ def _resource(
             sub.name, sub.kind, frozenset(sub.verbs), strategy, None, handlers.get(sub.name, {})
         )
     return resource
+
+
+def _table(name: GroupResource) -> str:
+    return f"{name.group}/{name.resource}" if name.group else name.resource
+
+
+def _codec(kind: GroupVersionKind, struct: Struct, shared: Shared | None) -> Codec:
+    if shared is None:
+        return BuiltinCodec(kind.kind, kind.api_version, struct)
+    return ConvertingCodec(kind.kind, kind.api_version, shared.to_served, shared.to_stored)
 
 
 def _decoder(struct: Struct, strategy: Strategy) -> Decoder:
@@ -77,10 +86,18 @@ def _managers(kind: GroupVersionKind, struct: Struct, behaviour: Kind) -> FieldM
     strategies = {"": behaviour.main, **behaviour.subresources}
     if "status" in struct.fields and "status" not in strategies:
         strategies["status"] = StatusStrategy(behaviour.main)
+    forms = forms_of(kind)
     resets = {
-        name: {kind.api_version: _filter(each.reset_fields)} for name, each in strategies.items() if each.reset_fields
+        name: dict.fromkeys(forms, _filter(each.reset_fields)) for name, each in strategies.items() if each.reset_fields
     }
-    return FieldManager(kind, {kind.api_version: struct}, reset_fields=resets)
+    if len(forms) == 1:
+        return FieldManager(kind, {kind.api_version: struct}, reset_fields=resets)
+    types = {api_version: facts.struct_of(each) for api_version, each in forms.items()}
+    return FieldManager(kind, types, convert=_convert, reset_fields=resets)
+
+
+async def _convert(obj: JsonObject, api_version: str) -> JsonObject | None:
+    return convert(obj, api_version)
 
 
 def _filter(paths: Iterable[str]) -> Filter:

@@ -27,6 +27,7 @@ from nagaya.apiserver.web.handler import error_response
 from nagaya.apiserver.web.request import Request, Response, parse_query
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
+_PIECE: Final = 256 * 1024  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -94,9 +95,11 @@ class Listener:
             answer.force_close()
             return answer
         response = await self._serve(request)
-        if response.stream is None:
-            return _plain(response)
-        return await self._stream(raw, response)
+        if response.stream is not None:
+            return await self._stream(raw, response)
+        if len(response.body) > _PIECE and raw.method != "HEAD":
+            return await _in_pieces(raw, response)
+        return _plain(response)
 
     async def _body(self, raw: web.BaseRequest) -> bytes:
         """The whole body. Raises 413 for one that is too large, 408 for one that does not come, 500 for a broken
@@ -166,6 +169,17 @@ def _head(raw: web.BaseRequest) -> Request:
 
 def _plain(response: Response) -> web.Response:
     return web.Response(status=response.status, body=response.body, headers=_headers(response))
+
+
+async def _in_pieces(raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    answer = web.StreamResponse(status=response.status, headers=_headers(response))
+    answer.content_length = len(response.body)
+    await answer.prepare(raw)
+    whole = memoryview(response.body)
+    for start in range(0, len(whole), _PIECE):
+        await answer.write(whole[start : start + _PIECE])
+    await answer.write_eof()
+    return answer
 
 
 def _headers(response: Response) -> CIMultiDict[str]:

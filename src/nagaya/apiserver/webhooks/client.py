@@ -20,7 +20,8 @@ import aiohttp
 import orjson
 
 from nagaya.apiserver.custom.conversion import WebhookFailure
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import gostring, jsontext
+from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks import words
@@ -140,8 +141,8 @@ def _parsed(code: int, content_type: str, body: bytes) -> JsonObject:
     if not body:
         raise WebhookFailure(f"0-length response with status code: {code} and content type: {content_type}")
     try:
-        answer = orjson.loads(body)
-    except ValueError as error:
+        answer, _ = jsontext.parse(body)
+    except DecodeError as error:
         raise WebhookFailure(f"couldn't get version/kind; json parse error: {error}") from error
     if not isinstance(answer, dict):
         raise WebhookFailure("couldn't get version/kind; json parse error: the answer is not an object")

@@ -65,7 +65,7 @@ def of_certificate(error: Exception, server_name: str) -> str:
     elif code in _EXPIRED:
         detail = "certificate has expired or is not yet valid"
     elif code in _OTHER_NAME or not code:
-        detail = f"certificate is not valid for {server_name}"
+        detail = f"certificate is not valid for any names, but wanted to match {server_name}"
     else:
         detail = str(getattr(error, "verify_message", error))
     return f"tls: failed to verify certificate: x509: {detail}"

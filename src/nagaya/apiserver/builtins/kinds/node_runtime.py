@@ -26,13 +26,6 @@ class RuntimeClassStrategy(OrderedStrategy):
     finalizers_qualified = False
     update_steps = (Step.METADATA, Step.RULES, Step.METADATA_CHANGES, Step.CHANGES)
 
-    def default(self, obj: JsonObject) -> None:
-        """Amounts are exact down to a thousandth."""
-        if amounts := (obj.get("overhead") or {}).get("podFixed"):
-            from nagaya.apiserver.builtins.kinds import core_resources
-
-            core_resources.round_up(amounts)
-
     def changes(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
         """The handler stays."""
         return immutable("handler", new["handler"], old["handler"])

@@ -204,7 +204,7 @@ def _parsed(text: str, due: type) -> Any:
     value, _ = jsontext.parse(text.encode("utf-8", "surrogatepass"))
     if value is not None and value.__class__ is not due:
         words = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
-        type_name = "[]v1.Taint" if due is list else "v1.AvoidPods"
+        type_name = "[]core.Taint" if due is list else "v1.AvoidPods"
         raise DecodeError(f"json: cannot unmarshal {words[value.__class__]} into Go value of type {type_name}")
     return value
 

@@ -33,8 +33,8 @@ class PersistentVolumeClaimStrategy(CoreStrategy):
         core_resources.round_up(status.get("allocatedResources"))
 
     def prepare_create(self, obj: JsonObject, call: Call) -> None:
-        """A new claim is pending. A rehearsal does not show it, because the real server defaults while it stores."""
-        obj["status"] = {} if call.dry_run else {"phase": _PENDING}
+        """A new claim is pending."""
+        obj["status"] = {"phase": _PENDING}
         _settle_sources(obj["spec"], None)
 
     def prepare_update(self, new: JsonObject, old: JsonObject, call: Call) -> None:

@@ -6,15 +6,17 @@ Classes whose names begin with `system-` are Kubernetes' own: there are two, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nagaya.apiserver.builtins.kinds.ordered_strategy import OrderedStrategy, Step, immutable
 from nagaya.apiserver.meta import status
-from nagaya.apiserver.meta.field_errors import FieldError, forbidden, not_supported
+from nagaya.apiserver.meta.field_errors import FieldError, forbidden, not_supported, required
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
-from nagaya.apiserver.web.options import DeleteOptions
+
+if TYPE_CHECKING:
+    from nagaya.apiserver.web.options import DeleteOptions
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CLASSES: Final[Mapping[str, int]] = {
@@ -57,7 +59,9 @@ class PriorityClassStrategy(OrderedStrategy):
             detail = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
             errors.append(forbidden("value", detail))
         policy = obj["preemptionPolicy"]
-        if policy not in _POLICIES:
+        if not policy:
+            errors.append(required("preemptionPolicy"))
+        elif policy not in _POLICIES:
             errors.append(not_supported("preemptionPolicy", policy, _POLICIES))
         return errors
 

@@ -18,11 +18,18 @@ from nagaya.apiserver.registry.strategy import Strategy
 # By group, or by group and resource where one group has several areas.
 _AREAS: Final[Mapping[str, str]] = {
     "": "core",
+    "admissionregistration.k8s.io": "admission",
     "coordination.k8s.io": "core",
     "events.k8s.io": "core",
     "apiextensions.k8s.io": "custom_resource_definition",
     "networking.k8s.io": "networking",
+    "apiregistration.k8s.io": "api_service",
+    "flowcontrol.apiserver.k8s.io": "flow_control",
+    "node.k8s.io": "node_runtime",
+    "scheduling.k8s.io": "scheduling",
+    "storage.k8s.io": "storage",
     "rbac.authorization.k8s.io": "rbac",
+    "apps": "apps",
     "pods": "pod",
     "podtemplates": "pod",
 }

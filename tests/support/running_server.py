@@ -1,0 +1,103 @@
+"""`nagaya up` as users run it: a process of its own, its data in a temporary folder, TLS on a free port.
+
+It keeps its port and its data when it is killed and started again, so clients can go on where they were.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import signal
+import ssl
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+from support.real_processes import Processes
+
+NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
+START_TIMEOUT = 30.0
+_READY = re.compile(r"ready at (https://\S+:(\d+))")
+
+
+class RunningServer:
+    """A process with the embedded server."""
+
+    def __init__(self, arguments: Sequence[str] = ()) -> None:
+        self._processes = Processes("nagaya-up-")
+        self._arguments = arguments
+        self.folder = self._processes.folder
+        self.data_dir = self.folder / "data"
+        self.kubeconfig = self.folder / "admin.kubeconfig"
+        self.url = ""
+        self.port = 0
+        self.ready_after = 0.0
+        """Seconds from the start of the process to the moment it said that it is ready."""
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._processes.pids["nagaya"]
+
+    @property
+    def log(self) -> str:
+        """What the process has said since its last start."""
+        return self._processes.log("nagaya").read_text(errors="replace")
+
+    def start(self) -> None:
+        """Start, or start again on the same data and port; returns when the server is ready."""
+        began = time.monotonic()
+        command = [NAGAYA, "up", "--data-dir", self.data_dir, "--listen", f"127.0.0.1:{self.port}"]
+        self._processes.start("nagaya", [*command, "--write-kubeconfig", self.kubeconfig, *self._arguments])
+        while time.monotonic() < began + START_TIMEOUT:
+            if found := _READY.search(self.log):
+                self.ready_after = time.monotonic() - began
+                self.url, self.port = found[1], int(found[2])
+                return
+            if self._processes.ended():
+                break
+            time.sleep(0.01)
+        raise AssertionError(f"the server did not get ready.\n{self._processes.tails()}")
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        self._processes.end_all()
+
+    def stop(self) -> None:
+        """End the process as a user does, and wait for it."""
+        os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + START_TIMEOUT
+        while self._processes.ended() is None:
+            assert time.monotonic() < deadline, f"the server did not stop.\n{self._processes.tails()}"
+            time.sleep(0.01)
+        self._processes.end_all()
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """TLS as the administrator, from the kubeconfig the server wrote."""
+        config: dict[str, Any] = yaml.safe_load(self.kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        pair = self.folder / "admin.pem"
+        pair.touch(0o600)
+        parts = (base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key"))
+        pair.write_bytes(b"".join(parts))
+        context.load_cert_chain(pair)
+        return context
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self._processes.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._processes.close()
