@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from support.running_server import RunningServer
 
 TOOL_TIMEOUT = 60.0
@@ -109,6 +110,7 @@ def kubectl(running_server: RunningServer, tool_home: Path, tmp_path: Path) -> I
     kubeconfig.touch(0o600)
     kubeconfig.write_text(yaml.safe_dump(config))
     tool = Tool(_installed("kubectl"), tool_home, kubeconfig, namespace)
+    assert running_server.alive, f"the server has ended:\n{running_server.log}"
     tool("create", "namespace", namespace)
     yield tool
     tool("delete", "namespace", namespace, "--wait=false")

@@ -7,6 +7,7 @@ import json
 import re
 import stat
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from integration.conftest import Tool
 
 CONFIG_MAP = """
@@ -111,8 +113,6 @@ def boat(kubectl: Tool, group: str) -> str:
 
 def read_until(process: subprocess.Popen[str], pattern: str, seconds: float = 20.0) -> str:
     """What a background command prints up to a line that matches. Kills a command that does not print it."""
-    import threading
-
     assert process.stdout is not None
     timer = threading.Timer(seconds, process.kill)
     timer.start()
@@ -162,20 +162,20 @@ def test_get_selects_by_label_field_path_and_order(kubectl: Tool) -> None:
     assert kubectl("get", "cm", "-l", "colour=red", "-o", "name").split() == ["configmap/a", "configmap/c"]
     assert kubectl("get", "cm", "-l", "colour notin (red),colour", "-o", "name").split() == ["configmap/b"]
     assert kubectl("get", "cm", "--field-selector", "metadata.name=b", "-o", "name").split() == ["configmap/b"]
-    newest_first = kubectl("get", "cm", "-l", "colour", "--sort-by=.metadata.name", "-o", "jsonpath={.items[*].metadata.name}")
-    assert newest_first.split() == ["a", "b", "c"]
+    by_colour = kubectl("get", "cm", "-l", "colour", "--sort-by=.metadata.labels.colour", "-o", "name")
+    assert by_colour.split() == ["configmap/b", "configmap/a", "configmap/c"]
     table = kubectl("get", "cm", "-l", "colour", "-L", "colour", "--show-kind")
     assert table.splitlines()[0].split() == ["NAME", "DATA", "AGE", "COLOUR"]
 
 
 def test_get_pages_through_long_lists(kubectl: Tool) -> None:
-    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"n{n}", "labels": {"l": ""}}} for n in range(7)]
-    kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "n-", "labels": {"l": ""}}}
+    kubectl("create", "-f", "-", input="\n---\n".join([json.dumps(one)] * 7))
     assert len(kubectl("get", "cm", "-l", "l", "--chunk-size=3", "-o", "name").split()) == 7
 
 
 def test_get_watch_prints_changes_as_they_come(kubectl: Tool, settings: str) -> None:
-    watching = kubectl.start("get", "cm", "settings", "-w", "-o", "jsonpath={.data.colour}{\"\\n\"}")
+    watching = kubectl.start("get", "cm", "settings", "-w", "-o", 'jsonpath={.data.colour}{"\\n"}')
     try:
         read_until(watching, "^red$")
         kubectl("patch", settings, "--type=merge", "-p", '{"data":{"colour":"green"}}')
@@ -202,11 +202,12 @@ def test_describe_tells_about_an_object(kubectl: Tool, settings: str, boat: str)
 def test_explain_knows_built_ins_and_custom_resources(kubectl: Tool, group: str) -> None:
     assert re.search(r"data\s+<map\[string\]string>", kubectl("explain", "configmap"))
     assert re.search(r"FIELD:\s+replicas\s+<integer>", kubectl("explain", "deployment.spec.replicas"))
-    explained = kubectl("explain", f"boats.{group}.spec")
+    boats = ("explain", f"--api-version={group}/v1")
+    explained = kubectl(*boats, "boats.spec")
     assert "What the boat shall be." in explained
     assert re.search(r"oars\s+<integer>\s+-required-", explained)
-    assert "crew" in kubectl("explain", f"boats.{group}", "--recursive")
-    assert 'field "nope" does not exist' in kubectl.fails("explain", f"boats.{group}.nope")
+    assert "crew" in kubectl(*boats, "boats", "--recursive")
+    assert 'field "nope" does not exist' in kubectl.fails(*boats, "boats.nope")
 
 
 def test_api_resources_and_versions_list_what_is_served(kubectl: Tool, group: str) -> None:
@@ -276,10 +277,8 @@ def test_apply_on_the_server_side_merges_lists_of_custom_resources_by_key(kubect
 
 
 def test_apply_dry_run_changes_nothing(kubectl: Tool) -> None:
-    for mode in ("client", "server"):
-        assert f"({mode} dry run)" in kubectl("apply", f"--dry-run={mode}", "-f", "-", input=CONFIG_MAP).replace(
-            "(dry run)", "(client dry run)"
-        )
+    for mode, told in (("client", "(dry run)"), ("server", "(server dry run)")):
+        assert told in kubectl("apply", f"--dry-run={mode}", "-f", "-", input=CONFIG_MAP)
     assert "NotFound" in kubectl.fails("get", "cm", "settings")
 
 
@@ -316,9 +315,8 @@ def test_edit_saves_what_the_editor_leaves(kubectl: Tool, settings: str, tmp_pat
     program = editor(tmp_path / "editor", "s/colour: red/colour: black/")
     assert "configmap/settings edited" in kubectl("edit", settings, EDITOR=program)
     assert kubectl.object("get", settings)["data"]["colour"] == "black"
-    assert "no changes made" in kubectl.run(["edit", settings], None, {"EDITOR": "true"}).stderr + kubectl(
-        "edit", settings, EDITOR="true"
-    )
+    done = kubectl.run(["edit", settings], environment={"EDITOR": "true"})
+    assert "no changes made" in done.stdout + done.stderr
 
 
 def test_edit_of_a_subresource_changes_only_that(kubectl: Tool, boat: str, tmp_path: Path) -> None:
@@ -334,8 +332,9 @@ def test_edit_of_a_subresource_changes_only_that(kubectl: Tool, boat: str, tmp_p
     [
         ("merge", '{"data":{"colour":"green"}}'),
         ("strategic", '{"data":{"colour":"green"}}'),
-        ("json", '[{"op":"test","path":"/data/size","value":"small"},{"op":"replace","path":"/data/colour","value":"green"}]'),
+        ("json", '[{"op":"replace","path":"/data/colour","value":"green"}]'),
     ],
+    ids=["merge", "strategic", "json"],
 )
 def test_patch_of_each_type(kubectl: Tool, settings: str, kind: str, patch: str) -> None:
     assert kubectl("patch", settings, f"--type={kind}", "-p", patch).strip() == "configmap/settings patched"
@@ -353,7 +352,7 @@ def test_a_strategic_patch_of_a_deployment_merges_containers(kubectl: Tool) -> N
 
 def test_a_custom_resource_cannot_be_patched_strategically(kubectl: Tool, boat: str) -> None:
     complaint = kubectl.fails("patch", boat, "--type=strategic", "-p", '{"spec":{"oars":4}}')
-    assert "strategic merge patch is not supported" in complaint
+    assert "application/strategic-merge-patch+json is not supported" in complaint
 
 
 def test_labels_and_annotations_are_set_changed_listed_and_removed(kubectl: Tool, settings: str) -> None:
@@ -366,7 +365,6 @@ def test_labels_and_annotations_are_set_changed_listed_and_removed(kubectl: Tool
     assert kubectl.object("get", settings)["metadata"]["annotations"]["note"] == "hello"
     kubectl("annotate", settings, "note-")
     assert "note" not in kubectl.object("get", settings)["metadata"]["annotations"]
-    assert "metadata.labels" in kubectl.fails("label", settings, "bad key=x") or True
 
 
 def test_scale_of_a_custom_resource(kubectl: Tool, boat: str) -> None:
@@ -470,7 +468,7 @@ def test_create_of_plain_objects(kubectl: Tool, tmp_path: Path) -> None:
     kubectl("create", "quota", "four", "--hard=configmaps=100")
     kubectl("create", "priorityclass", f"{kubectl.namespace}-five", "--value=10")
     kubectl("delete", "priorityclass", f"{kubectl.namespace}-five")
-    assert "AlreadyExists" in kubectl.fails("create", "configmap", "one")
+    assert 'configmaps "one" already exists' in kubectl.fails("create", "configmap", "one")
 
 
 def test_create_of_workloads_and_services(kubectl: Tool) -> None:
@@ -498,9 +496,8 @@ def test_create_of_workloads_and_services(kubectl: Tool) -> None:
 
 def test_create_of_a_pod(kubectl: Tool) -> None:
     kubectl("run", "box", "--image=busybox", "--restart=Never")
-    found = kubectl.object("get", "pod", "box")
-    assert found["status"]["phase"] == "Pending"
-    assert found["spec"]["serviceAccountName"] == "default"
+    assert kubectl.object("get", "pod", "box")["status"]["phase"] == "Pending"
+    assert kubectl("get", "pods").splitlines()[1].split()[:3] == ["box", "0/1", "Pending"]
 
 
 def test_service_accounts_get_tokens_that_work(kubectl: Tool) -> None:
@@ -514,7 +511,7 @@ def test_service_accounts_get_tokens_that_work(kubectl: Tool) -> None:
     kubectl("create", "role", "reader", "--verb=get,list", "--resource=configmaps")
     kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={kubectl.namespace}:robot")
     anonymous("get", "cm", "--token", token)
-    assert "Unauthorized" in anonymous.fails("get", "cm", "--token", "nonsense") or True
+    assert "must be logged in" in anonymous.fails("get", "cm", "--token", "nonsense")
 
 
 def _without_certificate(kubectl: Tool) -> Tool:
@@ -542,7 +539,8 @@ def test_roles_are_created_and_reconciled(kubectl: Tool) -> None:
     kubectl("create", "clusterrolebinding", cluster_role, f"--clusterrole={cluster_role}", "--group=watchers")
     role = kubectl("get", "clusterrole", cluster_role, "-o", "yaml").replace("- get", "- list")
     assert "reconciled" in kubectl("auth", "reconcile", "-f", "-", input=role)
-    assert kubectl.object("get", "clusterrole", cluster_role)["rules"][0]["verbs"] == ["get"] or True
+    verbs = [verb for rule in kubectl.object("get", "clusterrole", cluster_role)["rules"] for verb in rule["verbs"]]
+    assert sorted(verbs) == ["get", "list"]
     kubectl("delete", "clusterrole,clusterrolebinding", cluster_role)
 
 
@@ -593,6 +591,12 @@ def test_events_are_listed_for_an_object(kubectl: Tool, settings: str) -> None:
     assert "it is red now" in kubectl("describe", settings)
 
 
+def test_a_list_of_objects_is_created_at_once(kubectl: Tool) -> None:
+    items = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in ("a", "b")]
+    created = kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert created.split("\n")[:2] == ["configmap/a created", "configmap/b created"]
+
+
 # --- definitions
 
 
@@ -604,13 +608,13 @@ def test_the_life_of_a_definition(kubectl: Tool, group: str) -> None:
     complaint = kubectl.fails("create", "-f", "-", input=bad)
     assert "spec.oars: Invalid value: 9: spec.oars in body should be less than or equal to 8" in complaint
     crd = f"crd/boats.{group}"
-    column = [{"op": "add", "path": "/spec/versions/0/additionalPrinterColumns/-"}]
-    column[0]["value"] = {"name": "Crew", "type": "string", "jsonPath": ".spec.crew[*].name"}  # type: ignore[assignment]
-    kubectl("patch", crd, "--type=json", "-p", json.dumps(column))
+    column = {"name": "Crew", "type": "string", "jsonPath": ".spec.crew[*].name"}
+    patch = [{"op": "add", "path": "/spec/versions/0/additionalPrinterColumns/-", "value": column}]
+    kubectl("patch", crd, "--type=json", "-p", json.dumps(patch))
     deadline = time.monotonic() + 20
     while kubectl("get", "bt").splitlines()[0].split() != ["NAME", "OARS", "CREW"]:
         assert time.monotonic() < deadline, "the new column does not show"
         time.sleep(0.1)
     kubectl("delete", crd, "--timeout=30s")
     assert "NotFound" in kubectl.fails("get", crd)
-    assert "could not find the requested resource" in kubectl.fails("get", "--raw", f"/apis/{group}/v1/boats") or True
+    assert "could not find the requested resource" in kubectl.fails("get", "--raw", f"/apis/{group}/v1/boats")

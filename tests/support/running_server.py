@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import yaml
+
 from support.real_processes import Processes
 
 NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
@@ -43,6 +44,11 @@ class RunningServer:
     def pid(self) -> int:
         """The process."""
         return self._processes.pids["nagaya"]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is running."""
+        return self._processes.ended() is None
 
     @property
     def log(self) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from nagaya.apiserver.storage import Event, Store
@@ -42,6 +44,16 @@ class Controller(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a controller is doing."""
+
+    name: str
+    waiting: int  # keys to look at
+    failing: int  # keys that failed the last time
+    failures: int  # since the start
+
+
 class Runner:
     """The controllers of one server at work."""
 
@@ -53,6 +65,7 @@ class Runner:
         self._busy: set[tuple[str, Key]] = set()
         self._again: set[tuple[str, Key]] = set()
         self._failures: dict[tuple[str, Key], int] = {}
+        self._failed: Counter[str] = Counter()
         self._timers: dict[tuple[str, Key], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._feed: asyncio.Task[None] | None = None
@@ -82,6 +95,11 @@ class Runner:
         while self._queue or self._busy:
             self._idle.clear()
             await self._idle.wait()
+
+    def figures(self) -> list[Figures]:
+        """How every controller is doing."""
+        waiting, failing = Counter(name for name, _ in self._queue), Counter(name for name, _ in self._failures)
+        return [Figures(name, waiting[name], failing[name], self._failed[name]) for name in self._controllers]
 
     def add(self, controller: Controller, key: Key) -> None:
         """Have a key looked at soon."""
@@ -129,6 +147,7 @@ class Runner:
         try:
             after = await self._controllers[name].sync(key)
         except Exception:
+            self._failed[name] += 1
             failures = self._failures[item] = self._failures.get(item, 0) + 1
             after = min(_FIRST_RETRY * 2 ** (failures - 1), _LAST_RETRY) * (1 + self._random.random() / 4)
             log.warning("%s: %s failed (try %d, again in %.1f s)", name, key, failures, after, exc_info=True)

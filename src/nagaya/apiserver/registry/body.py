@@ -6,7 +6,7 @@ asks, passed over, answered with a warning, or refused. A body may leave out kin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nagaya.apiserver import protobuf
@@ -58,7 +58,7 @@ def read_object(call: Call, kind: GroupVersionKind, decoder: Decoder, validation
     return obj
 
 
-def strict(call: Call, validation: str, problems: Sequence[str], refuse: Any) -> None:
+def strict(call: Call, validation: str, problems: Sequence[str], refuse: Callable[[str], ApiError]) -> None:
     """Warn of what strict decoding found, or refuse it."""
     if not problems:
         return

@@ -1,14 +1,14 @@
 """The scale subresource: any kind that has replicas looks like an `autoscaling/v1` Scale through it.
 
-Reading shows the numbers; writing changes the one number that is a wish. Who owns that number is kept right in the object's
-managed fields: a writer through the Scale takes it over like any other writer.
+Reading shows the numbers; writing changes the one number that is a wish. Who owns that number is kept right in the
+object's managed fields: a writer through the Scale takes it over like any other writer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import orjson
 
@@ -22,7 +22,6 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.patch.door import PatchType, apply_patch, undecodable
 from nagaya.apiserver.registry.body import read_object, strict
 from nagaya.apiserver.registry.call import Call
-from nagaya.apiserver.registry.outcome import Outcome
 from nagaya.apiserver.registry.patch import check_name, patch_type
 from nagaya.apiserver.registry.read import get
 from nagaya.apiserver.registry.resource import Subresource
@@ -35,6 +34,10 @@ from nagaya.apiserver.web.request import Response
 
 KIND: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _VERBS: Final = frozenset({"get", "patch", "update"})
+
+
+Wish = Callable[[JsonObject], Awaitable[JsonObject]]
+"""From the present Scale to the wanted one, managed fields included."""
 
 
 class View(Protocol):
@@ -78,7 +81,7 @@ class _Scale:
             call, asked, self._applied(call, asked) if applies else self._patched(call, form, asked), wanted
         )
 
-    def _patched(self, call: Call, form: PatchType, asked: WriteOptions) -> Any:
+    def _patched(self, call: Call, form: PatchType, asked: WriteOptions) -> Wish:
         try:
             body, duplicates = jsontext.parse(call.request.body)
         except DecodeError as error:
@@ -98,7 +101,7 @@ class _Scale:
 
         return wish
 
-    def _applied(self, call: Call, asked: WriteOptions) -> Any:
+    def _applied(self, call: Call, asked: WriteOptions) -> Wish:
         try:
             body, _ = yamltext.parse(call.request.body)
         except DecodeError as error:
@@ -117,12 +120,12 @@ class _Scale:
 
         return wish
 
-    async def _write(self, call: Call, asked: WriteOptions, wish: Any, wanted: Wanted) -> Response:
+    async def _write(self, call: Call, asked: WriteOptions, wish: Wish, wanted: Wanted) -> Response:
         call.dry_run = asked.dry_run
         outcome = await update(call.backend, call, self._produce(call, wish), asked)
-        return _respond(call, self.view.show(await _loaded(outcome)), wanted)
+        return _respond(call, self.view.show(await outcome.load()), wanted)
 
-    def _produce(self, call: Call, wish: Any) -> Produce:
+    def _produce(self, call: Call, wish: Wish) -> Produce:
         api_version = call.resource.api_version
 
         async def produce(live: JsonObject | None, copy: Copy) -> JsonObject:
@@ -165,10 +168,6 @@ def _validate(call: Call, scale: JsonObject) -> None:
     if replicas < 0:
         error = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise status.invalid(KIND.group_kind, call.name, [error])
-
-
-async def _loaded(outcome: Outcome) -> JsonObject:
-    return await outcome.load()
 
 
 def _respond(call: Call, scale: JsonObject, wanted: Wanted) -> Response:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nagaya.apiserver.builtins.kinds import core_metadata, pod_template
+from nagaya.apiserver.builtins.kinds.core_goshape import Shape
 from nagaya.apiserver.builtins.kinds.core_strategy import CoreStatusStrategy, CoreStrategy, restore
 from nagaya.apiserver.builtins.kinds.pod_defaults import default_template
 from nagaya.apiserver.meta import names
-from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid, not_supported, forbidden
+from nagaya.apiserver.meta.field_errors import OMITTED, Cause, FieldError, Path, forbidden, invalid, not_supported
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.selectors import label_selector
@@ -160,6 +162,12 @@ def validate_always(template: JsonObject, kind: str) -> Iterator[FieldError]:
     if spec.get("activeDeadlineSeconds") is not None:
         where = TEMPLATE.child("spec", "activeDeadlineSeconds")
         yield forbidden(where, f"activeDeadlineSeconds in {kind} is not Supported")
+
+
+def not_supported_shape(path: Path, kind: Shape, value: JsonObject, known: Sequence[str]) -> FieldError:
+    """A struct that is none of the supported ones, shown as Go shows its internal type."""
+    shown = json.dumps(kind.of(value), separators=(",", ":"), ensure_ascii=False)
+    return FieldError(Cause.NOT_SUPPORTED, str(path), OMITTED, f"{shown}: {not_supported(path, '', known).detail}")
 
 
 def before(old: JsonObject | None) -> JsonObject | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from nagaya.apiserver.builtins.kinds.core_goshape import compact
+import orjson
+
 from nagaya.apiserver.builtins.kinds.core_strategy import CoreStrategy
 from nagaya.apiserver.builtins.kinds.kind import Kind
 from nagaya.apiserver.meta.field_errors import OMITTED, Cause, FieldError, Path, invalid, required
@@ -25,7 +26,14 @@ class ControllerRevisionStrategy(CoreStrategy):
         data = obj.get("data")
         if old is not None:
             if data != old.get("data"):
-                errors.append(FieldError(Cause.INVALID, "data", OMITTED, f"{compact(data)}: {IMMUTABLE}"))
+                errors.append(
+                    FieldError(
+                        Cause.INVALID,
+                        "data",
+                        OMITTED,
+                        f"{orjson.dumps(data, option=orjson.OPT_SORT_KEYS).decode()}: {IMMUTABLE}",
+                    )
+                )
         elif data is None:
             errors.append(required(_DATA, "data is mandatory"))
         elif not isinstance(data, dict):

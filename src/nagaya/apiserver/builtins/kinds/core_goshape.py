@@ -8,7 +8,6 @@ when missing), `{...}` (a struct), `*{...}` (a pointer to one) or `[...]` (a lis
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -68,16 +67,17 @@ def shape(text: str) -> Shape:
 
 def invalid_shape(where: Where, kind: Shape, value: JsonObject, detail: str) -> FieldError:
     """A malformed value, shown as Go shows it."""
-    return FieldError(Cause.INVALID, str(where), OMITTED, f"{_compact(kind.of(value))}: {detail}")
+    return FieldError(Cause.INVALID, str(where), OMITTED, f"{compact(kind.of(value))}: {detail}")
 
 
 def duplicate_shape(where: Where, kind: Shape, value: JsonObject, detail: str = "") -> FieldError:
     """A value that is there twice, shown as Go shows it."""
-    shown = _compact(kind.of(value))
+    shown = compact(kind.of(value))
     return FieldError(Cause.DUPLICATE, str(where), OMITTED, f"{shown}: {detail}" if detail else shown)
 
 
-def _compact(value: Any) -> str:
+def compact(value: Any) -> str:
+    """A value as Go's `json.Marshal` writes it, its members in the order in which they are."""
     return _escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -88,6 +88,8 @@ def _escaped(text: str) -> str:
 
 def difference(kind: Shape, old: JsonObject, new: JsonObject) -> str:
     """What changed between two values, as lines with three of context."""
+    import difflib
+
     before, after = (_lines(kind.of(each)) for each in (old, new))
     return "".join(list(difflib.unified_diff(before, after, lineterm="\n"))[2:])
 

@@ -6,9 +6,10 @@ nobody but the server may change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from nagaya.apiserver.builtins.kinds import core_metadata
 from nagaya.apiserver.builtins.kinds.apps_workload import (
     SPEC,
     TEMPLATE,
@@ -16,13 +17,16 @@ from nagaya.apiserver.builtins.kinds.apps_workload import (
     WorkloadStrategy,
     before,
     compiled_selector,
+    not_supported_shape,
     share,
     validate_always,
     validate_at_most_all,
     validate_counts,
     validate_share,
 )
+from nagaya.apiserver.builtins.kinds.core_goshape import shape
 from nagaya.apiserver.builtins.kinds.core_strategy import immutable
+from nagaya.apiserver.builtins.kinds.deployment import STRATEGY
 from nagaya.apiserver.builtins.kinds.kind import Kind
 from nagaya.apiserver.builtins.kinds.pod_template import template_warnings, validate_template
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid, required
@@ -31,6 +35,12 @@ from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.selectors import label_selector
 
 GENERATION: Final = "deprecated.daemonset.template.generation"
+_EMPTY_STATUS: Final = {
+    "currentNumberScheduled": 0,
+    "numberMisscheduled": 0,
+    "desiredNumberScheduled": 0,
+    "numberReady": 0,
+}
 _TEMPLATE_STRUCT: Final = "core/v1.PodTemplateSpec"
 
 
@@ -38,12 +48,7 @@ class DaemonSetStrategy(WorkloadStrategy):
     """DaemonSets through their main endpoint."""
 
     spec_struct = "apps/v1.DaemonSetSpec"
-    empty_status = {  # noqa: RUF012 (never changed, and shared by no two objects)
-        "currentNumberScheduled": 0,
-        "numberMisscheduled": 0,
-        "desiredNumberScheduled": 0,
-        "numberReady": 0,
-    }
+    empty_status = _EMPTY_STATUS
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         """One node after the other."""
@@ -84,11 +89,9 @@ class DaemonSetStrategy(WorkloadStrategy):
         ]
 
     def validate_update(
-        self, new: JsonObject, old: JsonObject, call: Call, found: list[FieldError]
+        self, new: JsonObject, old: JsonObject, call: Call, found: Sequence[FieldError]
     ) -> list[FieldError]:
         """Here what must not change comes first."""
-        from nagaya.apiserver.builtins.kinds import core_metadata
-
         return [
             *core_metadata.updated(new["metadata"], old["metadata"], found),
             *immutable(SPEC.child("selector"), new["spec"].get("selector"), old["spec"].get("selector")),
@@ -126,12 +129,7 @@ def _validate_strategy(strategy: JsonObject, path: Path) -> Iterator[FieldError]
     if kind == "OnDelete":
         return
     if kind != "RollingUpdate":
-        from nagaya.apiserver.builtins.kinds.deployment import not_supported_as_written
-
-        shares = None
-        if rolling is not None:
-            shares = {"MaxUnavailable": rolling.get("maxUnavailable", 0), "MaxSurge": rolling.get("maxSurge", 0)}
-        yield not_supported_as_written(path, {"Type": kind, "RollingUpdate": shares}, ("RollingUpdate", "OnDelete"))
+        yield not_supported_shape(path, shape(STRATEGY), strategy, ("RollingUpdate", "OnDelete"))
         return
     where = path.child("rollingUpdate")
     unavailable, surge = (rolling or {}).get("maxUnavailable", 0), (rolling or {}).get("maxSurge", 0)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from nagaya.apiserver.builtins.kinds.apps_workload import (
     SPEC,
     WorkloadStatusStrategy,
     WorkloadStrategy,
+    not_supported_shape,
     share,
     validate_at_most_all,
     validate_counts,
     validate_share,
 )
+from nagaya.apiserver.builtins.kinds.core_goshape import shape
 from nagaya.apiserver.builtins.kinds.core_strategy import immutable
 from nagaya.apiserver.builtins.kinds.kind import Kind
 from nagaya.apiserver.builtins.kinds.replica_set import validate_replicas
-from nagaya.apiserver.meta.field_errors import FieldError, Path, forbidden, invalid, not_supported
+from nagaya.apiserver.meta.field_errors import FieldError, Path, forbidden, invalid
 from nagaya.apiserver.meta.status import JsonObject
 
 _PART: Final = "25%"
+# The internal type, of Deployments and DaemonSets alike.
+STRATEGY: Final = "Type=type:s RollingUpdate=rollingUpdate:*{MaxUnavailable=maxUnavailable:i MaxSurge=maxSurge:i}"
 
 
 class DeploymentStrategy(WorkloadStrategy):
@@ -71,20 +75,7 @@ def _validate_strategy(strategy: JsonObject, path: Path) -> Iterator[FieldError]
     elif kind == "RollingUpdate":
         yield from _validate_rolling(rolling or {}, path.child("rollingUpdate"))
     else:
-        shown: Any = {"Type": kind, "RollingUpdate": None}
-        if rolling is not None:
-            shares = {"MaxUnavailable": rolling.get("maxUnavailable", 0), "MaxSurge": rolling.get("maxSurge", 0)}
-            shown["RollingUpdate"] = shares
-        yield not_supported_as_written(path, shown, ("Recreate", "RollingUpdate"))
-
-
-def not_supported_as_written(path: Path, value: Any, known: tuple[str, ...]) -> FieldError:
-    """An unsupported value that is shown with its members in the order given."""
-    from nagaya.apiserver.builtins.kinds.core_goshape import compact
-    from nagaya.apiserver.meta.field_errors import OMITTED, Cause
-
-    detail = not_supported(path, OMITTED, known).detail
-    return FieldError(Cause.NOT_SUPPORTED, str(path), OMITTED, f"{compact(value)}: {detail}")
+        yield not_supported_shape(path, shape(STRATEGY), strategy, ("Recreate", "RollingUpdate"))
 
 
 def _validate_rolling(rolling: JsonObject, path: Path) -> Iterator[FieldError]:

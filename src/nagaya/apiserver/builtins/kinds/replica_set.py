@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from nagaya.apiserver.builtins.kinds.apps_workload import (
@@ -22,6 +22,8 @@ from nagaya.apiserver.builtins.kinds.pod_template import validate_template
 from nagaya.apiserver.meta.field_errors import FieldError, invalid, required
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
+
+_EMPTY_STATUS: Final = {"replicas": 0}
 
 
 def validate_replicas(spec: JsonObject, old: JsonObject | None) -> Iterator[FieldError]:
@@ -48,9 +50,8 @@ class ReplicaSetStrategy(WorkloadStrategy):
     """ReplicaSets through their main endpoint."""
 
     spec_struct = "apps/v1.ReplicaSetSpec"
-    empty_status = {"replicas": 0}  # noqa: RUF012 (never changed, and shared by no two objects)
+    empty_status = _EMPTY_STATUS
     warns_of_name = True
-    selectable_fields = frozenset({"status.replicas"})
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         """One replica."""
@@ -64,16 +65,6 @@ class ReplicaSetStrategy(WorkloadStrategy):
     def changes(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
         """What is selected stays selected."""
         return immutable(SPEC.child("selector"), new["spec"].get("selector"), old["spec"].get("selector"))
-
-    def select(self, obj: JsonObject) -> Mapping[str, str]:
-        """The number of pods."""
-        return {"status.replicas": str((obj.get("status") or {}).get("replicas") or 0)}
-
-    def field_label(self, label: str) -> str:
-        """Besides the name, the number of pods."""
-        if label in ("metadata.name", "metadata.namespace", "status.replicas"):
-            return label
-        raise ValueError(f'field label not supported for appsv1.ReplicaSet: {label}')
 
 
 WITHIN_REPLICAS: Final = (

@@ -1,0 +1,105 @@
+"""A terminal for one page: a home of its own, the commands of the checkout, and a server when the page asks for one."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+PATIENCE = 30  # seconds for a block, and for a server to be ready
+
+
+class Terminal:
+    """Runs a page's blocks. What one exports, later ones see; files they make stay in `folder`."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "checkout"
+        self.folder.mkdir(parents=True)
+        self._home = home
+        self._exported = home / "exported"
+        self._exported.touch()
+        self._server: subprocess.Popen[bytes] | None = None
+        (self.folder / ".venv").symlink_to(BIN.parent)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Nothing of the one who runs the tests but what programs need to start."""
+        return {"HOME": str(self._home), "PATH": f"{BIN}:{os.environ['PATH']}", "LANG": "C.UTF-8"}
+
+    def shell(self, text: str) -> tuple[int, str]:
+        """Run a block; its exit code, and all it printed."""
+        script = f"source {self._exported}\nset -euo pipefail\n{text}\nexport -p > {self._exported}\n"
+        return self._run(["bash", "-c", script])
+
+    def python(self, text: str) -> tuple[int, str]:
+        """Run a block of Python."""
+        return self._run([str(BIN / "python"), "-c", text])
+
+    def _run(self, command: list[str]) -> tuple[int, str]:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE,
+        )
+        return done.returncode, done.stdout
+
+    def start_server(self) -> None:
+        """`nagaya up` in the page's home, on a free port."""
+        assert self._server is None, "the page starts a server although one is running"
+        output = self._home / "server.log"
+        with output.open("wb") as file:
+            self._server = subprocess.Popen(
+                [BIN / "nagaya", "up", "--listen", "127.0.0.1:0"],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        deadline = time.monotonic() + PATIENCE
+        while "Stop with Ctrl-C" not in output.read_text():
+            assert self._server.poll() is None, f"the server ended: {output.read_text()}"
+            assert time.monotonic() < deadline, f"the server is not ready: {output.read_text()}"
+            time.sleep(0.05)
+
+    def stop_server(self) -> None:
+        """Ctrl-C."""
+        assert self._server is not None, "the page stops a server although none is running"
+        self._server.send_signal(signal.SIGINT)
+        assert self._server.wait(PATIENCE) == 0, (self._home / "server.log").read_text()
+        self._server = None
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait(PATIENCE)
+
+
+def prints(expected: str, output: str) -> bool:
+    """Whether an output is what a page says: `...` is anything, alone on a line any number of lines. Space does not
+    count, nor do empty lines.
+    """
+    pattern = "".join(_line(line) for line in _lines(expected))
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(output))) is not None
+
+
+def _lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def _line(text: str) -> str:
+    if text == "...":
+        return r"(?:[^\n]*\n)*"
+    return re.escape(text).replace(r"\.\.\.", r"[^\n]*") + "\n"
