@@ -1,10 +1,10 @@
 """A page of the documentation, as the tests read it: its blocks of code, and what is to be done with each.
 
-Every `sh` and `python` block is run, from top to bottom, and a `text` block after one is what it prints: `...` stands for
-anything, alone on a line for any number of lines. A `yaml` block with a title is a file of that name. A comment before a
-block says when it is something else:
+Every `sh` and `python` block is run, from top to bottom, and a `text` block after one is what it prints: `...` stands
+for anything, alone on a line for any number of lines. A `yaml` block with a title is a file of that name. A comment
+before a block says when it is something else:
 
-    <!-- test: server -->        a server is started in its place, on a free port, and left running
+    <!-- test: server -->        it starts a server, which is left running; the port is a free one
     <!-- test: stop -->          the server is stopped before it
     <!-- test: fails -->         the command is meant to fail
     <!-- test: skip: reason -->  it cannot be run in a test, for this reason
@@ -13,6 +13,7 @@ block says when it is something else:
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def blocks(path: Path) -> list[Block]:
         directives += bool(directive)
         language = match["info"].split(" ")[0]
         title = _TITLE.search(match["info"])
-        block = Block(language, match["text"], line, said, title["name"] if title else "", not between.strip())
+        text = textwrap.dedent(match["text"])
+        block = Block(language, text, line, said, title["name"] if title else "", not between.strip())
         if said and said not in _WORDS and not block.skipped:
             raise ValueError(f"{path.name}:{line}: nobody knows what 'test: {said}' means")
         found.append(block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,13 +55,14 @@ class Terminal:
         )
         return done.returncode, done.stdout
 
-    def start_server(self) -> None:
-        """`nagaya up` in the page's home, on a free port."""
+    def start_server(self, typed: str) -> None:
+        """What the page types to start a server, in its home, but on a free port."""
         assert self._server is None, "the page starts a server although one is running"
         output = self._home / "server.log"
+        options = shlex.split(typed.partition("nagaya up")[2])
         with output.open("wb") as file:
             self._server = subprocess.Popen(
-                [BIN / "nagaya", "up", "--listen", "127.0.0.1:0"],
+                [BIN / "nagaya", "up", *options, "--listen", "127.0.0.1:0"],
                 cwd=self.folder,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from docs.page import PAGES, ROOT, Block, blocks
 from docs.terminal import Terminal, prints
 
@@ -17,7 +18,7 @@ def _runnable(block: Block) -> bool:
     return block.language in RUN and not block.skipped
 
 
-_SESSIONS = [page for page in PAGES if any(map(_runnable, blocks(page)))]
+_TYPED = [page for page in PAGES if any(map(_runnable, blocks(page)))]
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     made.close()
 
 
-@pytest.mark.parametrize("page", _SESSIONS, ids=[str(page.relative_to(ROOT)) for page in _SESSIONS])
+@pytest.mark.parametrize("page", _TYPED, ids=[str(page.relative_to(ROOT)) for page in _TYPED])
 def test_what_a_page_says_happens(page: Path, terminal: Terminal) -> None:
     output: str | None = None
     for block in blocks(page):
@@ -37,7 +38,7 @@ def test_what_a_page_says_happens(page: Path, terminal: Terminal) -> None:
         if block.skipped:
             output = None
         elif block.directive == "server":
-            terminal.start_server()
+            terminal.start_server(block.text)
             output = None
         elif block.language in RUN:
             code, output = terminal.shell(block.text) if block.language == "sh" else terminal.python(block.text)

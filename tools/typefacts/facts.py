@@ -154,8 +154,8 @@ def merge_words(schema: dict[str, Any]) -> Iterator[str]:
         case None, "merge" | "merge,retainKeys" if schema.get("type") == "array":
             key = schema.get("x-kubernetes-patch-merge-key")
             yield f"list={key}" if key else "list"
-    if schema.get("x-kubernetes-map-type") == "atomic":
-        yield "atomic"
+    if (structure := schema.get("x-kubernetes-map-type")) in ("atomic", "granular"):
+        yield structure
 
 
 def resource_lines(discovery: Path) -> Iterator[str]:

@@ -78,10 +78,12 @@ async def _service(api: Internal, host: str, port: int) -> None:
     }
     await api.create_missing(GroupResource(_CORE, "services"), service)
     try:
-        address = str(ipaddress.ip_address(host))
+        address = ipaddress.ip_address(host)
     except ValueError:
         return
-    family = f"IPv{ipaddress.ip_address(address).version}"
+    if address.is_loopback or address.is_unspecified:
+        return  # nobody else could reach the server there, and an EndpointSlice may not say so
+    family = f"IPv{address.version}"
     slice_: JsonObject = {
         "metadata": {
             "name": "kubernetes",
@@ -89,7 +91,7 @@ async def _service(api: Internal, host: str, port: int) -> None:
             "labels": {"kubernetes.io/service-name": "kubernetes"},
         },
         "addressType": family,
-        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "endpoints": [{"addresses": [str(address)], "conditions": {"ready": True}}],
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     }
     slices = GroupResource("discovery.k8s.io", "endpointslices")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from nagaya.apiserver.authn.chain import Authentication
 from nagaya.apiserver.authn.reviews import review_self, review_token
 from nagaya.apiserver.authn.token_requests import TokenRequests
-from nagaya.apiserver.authorization import Rbac
+from nagaya.apiserver.authorization import Authorization
 from nagaya.apiserver.authz import access_reviews
 from nagaya.apiserver.builtins import decode, facts
 from nagaya.apiserver.meta.gvk import GroupResource
@@ -25,20 +25,20 @@ Answer = Callable[[Call, JsonObject], JsonObject]
 Handlers = Mapping[GroupResource, Mapping[str, Mapping[str, Handler]]]
 
 
-def handlers(authentication: Authentication, rbac: Rbac, tokens: TokenRequests) -> Handlers:
+def handlers(authentication: Authentication, authorization: Authorization, tokens: TokenRequests) -> Handlers:
     """What serves each review, by resource, subresource and verb."""
 
     def own_rules(call: Call, body: JsonObject) -> JsonObject:
-        return access_reviews.review_own_rules(body, call.user, rbac)
+        return access_reviews.review_own_rules(body, call.user, authorization)
 
     def own_access(call: Call, body: JsonObject) -> JsonObject:
-        return access_reviews.review_own_access(body, call.user, rbac)
+        return access_reviews.review_own_access(body, call.user, authorization)
 
     def access(call: Call, body: JsonObject) -> JsonObject:
-        return access_reviews.review_access(body, rbac)
+        return access_reviews.review_access(body, authorization)
 
     def local_access(call: Call, body: JsonObject) -> JsonObject:
-        return access_reviews.review_local_access(body, call.namespace, rbac)
+        return access_reviews.review_local_access(body, call.namespace, authorization)
 
     def myself(call: Call, body: JsonObject) -> JsonObject:
         return review_self(call.user, call.backend.world.clock.now())
@@ -58,12 +58,12 @@ def handlers(authentication: Authentication, rbac: Rbac, tokens: TokenRequests) 
         call.audit_annotations |= issued.annotations
         return present.respond(issued.token_request, wanted, 201)
 
-    authorization, authentication_group = "authorization.k8s.io", "authentication.k8s.io"
+    authorization_group, authentication_group = "authorization.k8s.io", "authentication.k8s.io"
     return {
-        GroupResource(authorization, "selfsubjectaccessreviews"): _create(_answering(own_access)),
-        GroupResource(authorization, "selfsubjectrulesreviews"): _create(_answering(own_rules)),
-        GroupResource(authorization, "subjectaccessreviews"): _create(_answering(access)),
-        GroupResource(authorization, "localsubjectaccessreviews"): _create(_answering(local_access)),
+        GroupResource(authorization_group, "selfsubjectaccessreviews"): _create(_answering(own_access)),
+        GroupResource(authorization_group, "selfsubjectrulesreviews"): _create(_answering(own_rules)),
+        GroupResource(authorization_group, "subjectaccessreviews"): _create(_answering(access)),
+        GroupResource(authorization_group, "localsubjectaccessreviews"): _create(_answering(local_access)),
         GroupResource(authentication_group, "selfsubjectreviews"): _create(_answering(myself)),
         GroupResource(authentication_group, "tokenreviews"): _create(token_review),
         GroupResource("", "serviceaccounts"): {"token": {"create": token_request}},

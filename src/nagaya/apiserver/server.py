@@ -8,7 +8,7 @@ opens the port.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -30,14 +30,11 @@ from nagaya.apiserver.authn.service_accounts import ServiceAccountTokens
 from nagaya.apiserver.authn.static_tokens import StaticTokens
 from nagaya.apiserver.authn.token_requests import TokenRequests
 from nagaya.apiserver.authn.user import User
-from nagaya.apiserver.authorization import Rbac
+from nagaya.apiserver.authorization import Authorization
 from nagaya.apiserver.authz.escalation import EscalationCheck
 from nagaya.apiserver.bootstrap import bootstrap
 from nagaya.apiserver.builtins.assemble import assemble
-from nagaya.apiserver.controllers.event_expiry import EventExpiry
-from nagaya.apiserver.controllers.garbage import GarbageCollector
-from nagaya.apiserver.controllers.namespace_defaults import NamespaceDefaults
-from nagaya.apiserver.controllers.namespaces import NamespaceFinisher
+from nagaya.apiserver.controllers import assembly
 from nagaya.apiserver.controllers.runner import Runner
 from nagaya.apiserver.custom.definitions import Definitions
 from nagaya.apiserver.identity import Identity
@@ -46,6 +43,7 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.catalog import Catalog
 from nagaya.apiserver.storage import Store, open_store
 from nagaya.apiserver.web import documents, health, version
+from nagaya.apiserver.web.audit import AuditLog, AuditSettings
 from nagaya.apiserver.web.handler import Handler
 from nagaya.apiserver.web.listener import Listener
 from nagaya.apiserver.web.observer import Observer, Observers
@@ -54,6 +52,7 @@ from nagaya.apiserver.webhooks.client import WebhookClient
 from nagaya.world import World
 
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+SERVICE_RANGE: Final = "10.96.0.0/12"  # where Services have their addresses
 
 
 @dataclass(slots=True)
@@ -66,7 +65,11 @@ class Config:
     hosts: Sequence[str] = ()  # further names and addresses for the serving certificate
     tokens: Mapping[str, User] = field(default_factory=dict)  # static bearer tokens
     anonymous: bool = True
+    nodes: bool = False  # whether kubelets join: what they may do then follows from the pods bound to them
     observers: Sequence[Observer] = ()
+    audit: AuditSettings | None = None
+    metrics: bool = False  # serve `/metrics`
+    without: Collection[str] = ()  # controllers to leave out, of those in `controllers.assembly.OPTIONAL`
 
 
 class ApiServer:
@@ -79,7 +82,7 @@ class ApiServer:
         self.identity = identity
         self._ready = False
         self._listener: Listener | None = None
-        rbac = Rbac(store)
+        authorization = Authorization(store, nodes=config.nodes)
         lookups = StoreLookups(store)
         public = VerificationKeys([identity.token_key.public_key()])
         audiences = (ISSUER,)
@@ -94,25 +97,37 @@ class ApiServer:
             audiences,
             Anonymous() if config.anonymous else None,
         )
-        self.backend = Backend(world, store, Catalog(), Admission(), rbac, EscalationCheck(rbac.index, rbac))
+        escalation = EscalationCheck(authorization.index, authorization)
+        self.backend = Backend(world, store, Catalog(), Admission(), authorization, escalation)
         self._webhooks = WebhookClient(self.backend)
         self.backend.admission = Admission(default_plugins(self.backend, self._webhooks))
         signer = Signer(identity.token_key)
         requests = TokenRequests(signer, ISSUER, audiences, lookups, world)
-        builtins = assemble(reviews.handlers(authentication, rbac, requests), world.clock.now)
+        builtins = assemble(reviews.handlers(authentication, authorization, requests), world.clock.now)
         self.backend.catalog.add(builtins)
         endpoints = {
             **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready}),
             "/version": version.endpoint(version.document(nagaya.__version__)),
             **documents.endpoints(self.backend, ISSUER, public, f"{config.host}:{config.port}"),
         }
+        observers = list(config.observers)
+        self._audit = None if config.audit is None else AuditLog(config.audit, world.clock)
+        if self._audit is not None:
+            observers.append(self._audit)
+        if config.metrics:
+            # Imported here because most of the servers in a process of many have no metrics.
+            from nagaya.apiserver.web.metrics import Metrics
+
+            metrics = Metrics(store, lambda: self._runner, config.data_dir)
+            observers.append(metrics)
+            endpoints["/metrics"] = metrics.endpoint()
         self._handler = Handler(
             self.backend,
             authentication,
-            Impersonation(rbac),
+            Impersonation(authorization),
             endpoints,
             frozenset(each.gvr.group for each in builtins),
-            Observers(config.observers),
+            Observers(observers),
         )
         self._definitions = Definitions(self.backend, self._webhooks)
         self._runner = Runner(
@@ -120,10 +135,7 @@ class ApiServer:
             world,
             [
                 self._definitions,
-                GarbageCollector(self.backend),
-                NamespaceFinisher(self.backend),
-                NamespaceDefaults(self.backend, identity.authority.certificate_pem.decode()),
-                EventExpiry(self.backend),
+                *assembly.standard(self.backend, identity.authority, signer, SERVICE_RANGE, config.without),
             ],
         )
 
@@ -187,6 +199,8 @@ class ApiServer:
         await self._runner.stop()
         await self._webhooks.close()
         await self.store.close()
+        if self._audit is not None:
+            await self._audit.close()
 
 
 def bind(host: str, port: int) -> socket.socket:

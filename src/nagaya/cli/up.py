@@ -30,23 +30,14 @@ def default_data_dir() -> Path:
     return Path(base) / "nagaya"
 
 
-class Address(click.ParamType):
+def address(_: click.Context, __: click.Parameter, value: str) -> tuple[str, int]:
     """HOST:PORT, with brackets around an IPv6 address; the host may be left out."""
-
-    name = "HOST:PORT"
-
-    def convert(
-        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
-        host, separator, port = value.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-        if not separator or not port.isdigit() or not 0 <= int(port) < 65536:
-            self.fail(
-                f"{value!r} is not HOST:PORT. Write for example 127.0.0.1:{DEFAULT_PORT}, or :0 for any free port."
-            )
-        return host, int(port)
+    host, separator, port = value.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not separator or not port.isdigit() or not 0 <= int(port) < 65536:
+        example = f"Write for example 127.0.0.1:{DEFAULT_PORT}, or :0 for any free port."
+        raise click.BadParameter(f"{value!r} is not HOST:PORT. {example}")
+    return host, int(port)
 
 
 @click.command()
@@ -59,7 +50,8 @@ class Address(click.ParamType):
 )
 @click.option(
     "--listen",
-    type=Address(),
+    metavar="HOST:PORT",
+    callback=address,
     default=f"127.0.0.1:{DEFAULT_PORT}",
     show_default=True,
     help="Where clients connect. Only this machine can, unless you name another address. Port 0 takes any free one.",

@@ -113,10 +113,14 @@ async def _carry_out(change: Patch | ApplyConfiguration, obj: JsonObject, form: 
                 return
             raise ApplyError(f"JSON Patch: {error}") from None
     if form.kind == form.resource.gvk:
+        # The patched form of a built-in kind is read strictly; a custom one is pruned.
+        strict = form.resource.builtin and not isinstance(change, ApplyConfiguration)
         try:
-            made = form.resource.decoder(made, report=False)[0]
+            made, unknown = form.resource.decoder(made, report=strict)
         except DecodeError as error:
             raise status.internal(str(error)) from None
+        if unknown and strict:
+            raise status.internal(f"strict decoding error: {', '.join(unknown)}")
     if form.resource is not write.resource:
         made = await versions.converted(made, form.resource, write.resource)
     write.object = made

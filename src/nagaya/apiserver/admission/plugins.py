@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from nagaya.apiserver.admission.chain import Plugin
+from nagaya.apiserver.admission.claim_resize import ClaimResize
+from nagaya.apiserver.admission.default_classes import DefaultIngressClass, DefaultStorageClass
+from nagaya.apiserver.admission.default_tolerations import DefaultTolerations
+from nagaya.apiserver.admission.limit_ranges import LimitRanges
 from nagaya.apiserver.admission.mutating_policies import MutatingPolicies
 from nagaya.apiserver.admission.mutating_webhooks import MutatingWebhooks
 from nagaya.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from nagaya.apiserver.admission.node_restriction import NodeWrites
+from nagaya.apiserver.admission.node_taints import NodeTaints
+from nagaya.apiserver.admission.priority import Priority
+from nagaya.apiserver.admission.runtime_class import RuntimeClasses
+from nagaya.apiserver.admission.service_account import ServiceAccounts
+from nagaya.apiserver.admission.signing_requests import SigningRequests
+from nagaya.apiserver.admission.storage_protection import StorageProtection
 from nagaya.apiserver.admission.validating_policies import ValidatingPolicies
 from nagaya.apiserver.admission.validating_webhooks import ValidatingWebhooks
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks.client import WebhookClient
 
 
-def default_plugins(backend: Backend, webhooks: WebhookClient) -> list[Plugin]:
-    """All plugins that are on by default."""
+def default_plugins(backend: Backend, webhooks: WebhookClient, *, nodes: bool = False) -> list[Plugin]:
+    """All plugins that are on by default, and with `nodes` the one that keeps nodes to their own objects."""
+    store = backend.store
     return [
-        NamespaceLifecycle(backend.store),
+        NamespaceLifecycle(store),
+        LimitRanges(store),
+        ServiceAccounts(backend),
+        *([NodeWrites(backend)] if nodes else []),
+        NodeTaints(),
+        Priority(store),
+        DefaultTolerations(),
+        DefaultStorageClass(store),
+        StorageProtection(),
+        ClaimResize(store),
+        RuntimeClasses(store),
+        SigningRequests(backend),
+        DefaultIngressClass(store),
         MutatingPolicies(backend),
         MutatingWebhooks(backend, webhooks),
         ValidatingPolicies(backend),

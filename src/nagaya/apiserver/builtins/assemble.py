@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from nagaya.apiserver.apply import fieldset
 from nagaya.apiserver.apply.manager import FieldManager
@@ -20,6 +21,13 @@ from nagaya.apiserver.registry.resource import BuiltinCodec, Codec, Decoder, Han
 from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.schema.types import Struct
 from nagaya.apiserver.table.builtin import table_for_builtin
+
+
+_DEPRECATED: Final = {
+    GroupVersionKind("", "v1", "Endpoints"): (
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    ),
+}
 
 
 def assemble(
@@ -52,6 +60,8 @@ def _resource(
         short_names=found.short_names,
         categories=found.categories,
         handlers=handlers.get("", {}),
+        error_kind=shared.stored.group_kind if shared else None,
+        deprecation=_DEPRECATED.get(found.gvk, ""),
     )
     for sub in found.subresources.values():
         strategy = kind.subresources.get(sub.name) or StatusStrategy(kind.main)

@@ -106,4 +106,8 @@ def _type(notation: str, marked: Mapping[str, str], name: str = "") -> Type:
     if notation in SCALARS:
         scalar = SCALARS[notation]
         return GoScalar(scalar.name, scalar.format, go=name) if name else scalar
-    return SPECIAL[notation] if notation in SPECIAL else _struct(notation)
+    if notation in SPECIAL:
+        return SPECIAL[notation]
+    struct = _struct(notation)
+    # A field may take apart a struct that is otherwise owned as a whole.
+    return GoStruct(lambda: struct.fields, key=notation) if "granular" in marked else struct

@@ -31,10 +31,13 @@ SHARED: Final[Mapping[GroupVersionKind, Shared]] = {
 
 
 def forms_of(kind: GroupVersionKind) -> Mapping[str, GroupVersionKind]:
-    """All forms of a kind by apiVersion, itself among them."""
+    """All forms of a kind in its own group by apiVersion, itself among them.
+
+    Who set which field in the form of another group is not carried over, as in the real server.
+    """
     stored = SHARED[kind].stored if kind in SHARED else kind
     forms = [stored, *(served for served, shared in SHARED.items() if shared.stored == stored)]
-    return {each.api_version: each for each in forms}
+    return {each.api_version: each for each in forms if each.group == kind.group}
 
 
 def convert(obj: JsonObject, api_version: str) -> JsonObject | None:

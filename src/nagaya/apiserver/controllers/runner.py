@@ -14,7 +14,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from nagaya.apiserver.storage import Event, Store
+from nagaya.apiserver.meta.status import ApiError
+from nagaya.apiserver.storage import Compacted, Event, Store, Watch
 from nagaya.world import World
 
 log = logging.getLogger(__name__)
@@ -68,17 +69,22 @@ class Runner:
         self._failed: Counter[str] = Counter()
         self._timers: dict[tuple[str, Key], asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._workers = 0  # tasks that look at the queue again before they end
         self._feed: asyncio.Task[None] | None = None
+        self._watch: Watch | None = None
         self._idle = asyncio.Event()
         self._stopped = False
 
     def start(self) -> None:
         """Take in the present state and follow the store from there on."""
-        since = self._store.revision
+        self._look_at_all()
+        self._feed = asyncio.create_task(self._follow(), name="apiserver controllers")
+
+    def _look_at_all(self) -> None:
+        self._watch = self._store.watch(None, self._store.revision)
         for controller in self._controllers.values():
             for key in controller.start():
                 self.add(controller, key)
-        self._feed = asyncio.create_task(self._follow(since), name="apiserver controllers")
 
     async def stop(self) -> None:
         """End all work. What was under way is found again at the next start."""
@@ -92,9 +98,14 @@ class Runner:
 
     async def settled(self) -> None:
         """Wait until nothing is left to do at the moment. For tests and orderly starts."""
-        while self._queue or self._busy:
-            self._idle.clear()
-            await self._idle.wait()
+        while True:
+            if self._queue or self._busy:
+                self._idle.clear()
+                await self._idle.wait()
+            elif self._watch is not None and self._watch.revision < self._store.revision:
+                await asyncio.sleep(0)  # events are on their way to the controllers
+            else:
+                return
 
     def figures(self) -> list[Figures]:
         """How every controller is doing."""
@@ -114,31 +125,49 @@ class Runner:
             self._again.add(item)
             return
         self._queue[item] = None
-        if len(self._tasks) < _WORKERS:
+        if self._workers < _WORKERS:
+            self._workers += 1
             task = asyncio.create_task(self._work(), name="apiserver controller")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _follow(self, since: int) -> None:
-        async for batch in self._store.watch(None, since):
-            for event in batch:
-                for controller in self._controllers.values():
-                    for key in controller.on_event(event):
-                        self._add((controller.name, key))
+    async def _follow(self) -> None:
+        while not self._stopped:
+            assert self._watch is not None
+            try:
+                async for batch in self._watch:
+                    for event in batch:
+                        self._hand_on(event)
+            except Compacted:
+                log.warning("the controllers fell behind the history of the store; they look at everything again")
+                self._look_at_all()
+            else:
+                return  # the store is closed
+
+    def _hand_on(self, event: Event) -> None:
+        for controller in self._controllers.values():
+            try:
+                for key in controller.on_event(event):
+                    self._add((controller.name, key))
+            except Exception:
+                log.exception("%s: cannot take in the change of %s %s", controller.name, event.table, event.key)
 
     async def _work(self) -> None:
         """Look at keys until none is left."""
-        while self._queue:
-            item = next(iter(self._queue))
-            del self._queue[item]
-            self._busy.add(item)
-            try:
-                await self._sync(item)
-            finally:
-                self._busy.discard(item)
-                if item in self._again:
-                    self._again.discard(item)
-                    self._queue[item] = None
+        try:
+            while self._queue:
+                item = next(iter(self._queue))
+                del self._queue[item]
+                self._busy.add(item)
+                try:
+                    await self._sync(item)
+                finally:
+                    self._busy.discard(item)
+                    if item in self._again:
+                        self._again.discard(item)
+                        self._queue[item] = None
+        finally:
+            self._workers -= 1
         if not self._busy:
             self._idle.set()
 
@@ -146,11 +175,13 @@ class Runner:
         name, key = item
         try:
             after = await self._controllers[name].sync(key)
-        except Exception:
+        except Exception as error:
             self._failed[name] += 1
             failures = self._failures[item] = self._failures.get(item, 0) + 1
-            after = min(_FIRST_RETRY * 2 ** (failures - 1), _LAST_RETRY) * (1 + self._random.random() / 4)
-            log.warning("%s: %s failed (try %d, again in %.1f s)", name, key, failures, after, exc_info=True)
+            after = min(_FIRST_RETRY * 2 ** min(failures - 1, 30), _LAST_RETRY) * (1 + self._random.random() / 4)
+            foreseen = isinstance(error, ApiError)  # then it says itself what is wrong
+            told = "%s: %s failed (try %d, again in %.1f s): %s"
+            log.warning(told, name, key, failures, after, error, exc_info=not foreseen)
         else:
             self._failures.pop(item, None)
         if after is not None and item not in self._again:

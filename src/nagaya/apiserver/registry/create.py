@@ -109,7 +109,7 @@ async def prepare(backend: Backend, call: Call, obj: JsonObject) -> Undo | None:
         if not errors:
             errors = object_meta.validate(metadata, namespaced=resource.namespaced, name_check=path_segment)
         if errors:
-            raise status.invalid(resource.group_kind, metadata.get("name") or "", errors)
+            raise status.invalid(resource.refused_kind, metadata.get("name") or "", errors)
         for warning in strategy.warn_create(obj, call):
             call.warn(warning)
         strategy.canonicalize(obj)
@@ -131,7 +131,7 @@ async def insert(backend: Backend, call: Call, obj: JsonObject, *, dry_run: bool
     if dry_run:
         if (existing := backend.store.get(resource.table, key)) is not None:
             raise _taken(call, name, existing.object())
-        return Outcome(resource, object=obj, created=True)
+        return Outcome(resource, object=resource.rehearsed(obj), created=True)
     form = await resource.codec.encode(obj)
     try:
         record = await backend.store.put(

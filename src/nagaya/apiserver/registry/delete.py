@@ -46,6 +46,9 @@ async def delete(
 def _check_preconditions(call: Call, obj: JsonObject, options: DeleteOptions) -> None:
     metadata = obj["metadata"]
     about = GroupResource(call.resource.gvr.group, call.resource.kind)
+    if call.resource.strategy.store_checks_preconditions:
+        _check_in_store(call, metadata, options)
+        return
     if options.uid is not None and options.uid != metadata["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
@@ -58,6 +61,16 @@ def _check_preconditions(call: Call, obj: JsonObject, options: DeleteOptions) ->
             f"in record ({metadata['resourceVersion']}). The object might have been modified"
         )
         raise status.conflict(about, metadata["name"], why)
+
+
+def _check_in_store(call: Call, metadata: JsonObject, options: DeleteOptions) -> None:
+    for what, given, found in (
+        ("UID", options.uid, metadata["uid"]),
+        ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
+    ):
+        if given is not None and given != found:
+            why = f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {found}"
+            raise status.conflict(call.resource.group_resource, metadata["name"], why)
 
 
 async def _delete_once(

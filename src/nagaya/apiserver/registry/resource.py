@@ -102,6 +102,7 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: dict[str, Subresource] = field(default_factory=dict)
+    error_kind: GroupKind | None = None  # what refusals call the kind, if not by its own name
     storage_version: str = ""  # the version in which objects are kept; this one if not said
     deprecation: str = ""  # a warning sent with every answer
     # What serves a verb in place of the write path, for kinds that are not stored (reviews).
@@ -139,6 +140,15 @@ class Resource:
         if _GO_FLOAT.search(made):
             made = orjson.dumps(_go_numbers(obj), option=orjson.OPT_SORT_KEYS)
         return made
+
+    def rehearsed(self, obj: JsonObject) -> JsonObject:
+        """An object that is not stored, as it would have come back from the store."""
+        return as_stored(self.struct, obj) if self.builtin else obj
+
+    @property
+    def refused_kind(self) -> GroupKind:
+        """The kind in a refusal of an object."""
+        return self.error_kind or self.group_kind
 
     def single(self, value: bytes) -> bytes:
         """Stored bytes as the object by itself, with kind and apiVersion."""

@@ -48,6 +48,8 @@ class Strategy:
     generate_name_checked: bool = True
     # Whether finalizers have to be the known ones or have a domain, as for built-in kinds.
     finalizers_checked: bool = True
+    # Whether the conditions of a deletion are checked, and worded, by the store.
+    store_checks_preconditions: bool = False
     # Whether a finished deletion is answered with the object instead of a Status.
     returns_deleted: bool = False
     # Fields a fieldSelector may name besides metadata.name and metadata.namespace.

@@ -170,7 +170,7 @@ def prepare(call: Call, new: JsonObject, old: JsonObject, strategy: Strategy) ->
         errors += object_meta.validate_known_finalizers(metadata)
     errors += strategy.validate_update(new, old, call, errors)
     if errors:
-        raise status.invalid(resource.group_kind, metadata.get("name") or "", errors)
+        raise status.invalid(resource.refused_kind, metadata.get("name") or "", errors)
     for warning in strategy.warn_update(new, old, call):
         call.warn(warning)
     strategy.canonicalize(new)
@@ -217,7 +217,7 @@ async def _store(
     if resource.dump(form, record.revision) == record.value:
         return Outcome(resource, record=record)
     if dry_run:
-        return Outcome(resource, object=new)
+        return Outcome(resource, object=resource.rehearsed(new))
     try:
         written = await backend.store.put(
             resource.table,

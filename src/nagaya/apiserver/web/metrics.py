@@ -1,7 +1,7 @@
 """Figures about a server, in the form Prometheus reads, under the names of the real server where it has them.
 
-Every server has a registry of its own. What the store knows anyway (objects, revisions, queue lengths) is asked for when
-someone looks, and costs nothing in between.
+Every server has a registry of its own. What the store knows anyway (objects, revisions, queue lengths) is asked for
+when someone looks, and costs nothing in between.
 """
 
 from __future__ import annotations
@@ -22,7 +22,31 @@ if TYPE_CHECKING:
     from nagaya.apiserver.web.handler import Endpoint, Exchange
     from nagaya.apiserver.web.observer import Done
 
-_BUCKETS: Final = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
+_BUCKETS: Final = (
+    0.005,
+    0.025,
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+    1.25,
+    1.5,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    15,
+    20,
+    30,
+    45,
+    60,
+)
 _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope")
 _NOWHERE: Final = ("",) * (len(_LABELS) - 1)
 _VERBS: Final = {

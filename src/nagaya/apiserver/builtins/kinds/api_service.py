@@ -100,9 +100,7 @@ def _reach_errors(spec: JsonObject) -> list[FieldError]:
         if insecure:
             errors.append(invalid(skip, True, "local APIServices may not have insecureSkipTLSVerify"))
         return errors
-    for member in ("namespace", "name"):
-        if not service.get(member):
-            errors.append(required(_SPEC.child("service", member)))
+    errors += [required(_SPEC.child("service", each)) for each in ("namespace", "name") if not service.get(each)]
     if problems := names.port_number(service["port"]):
         detail = f"port is not valid: {', '.join(problems)}"
         errors.append(invalid(_SPEC.child("service", "port"), service["port"], detail))

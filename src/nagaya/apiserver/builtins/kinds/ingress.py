@@ -45,7 +45,7 @@ class IngressStrategy(OrderedStrategy):
     def warn_create(self, obj: JsonObject, call: Call) -> list[str]:
         """The old way to name a class."""
         if CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}) and "ingressClassName" not in obj["spec"]:
-            return [f'annotation "{CLASS_ANNOTATION}" is deprecated, please use \'spec.ingressClassName\' instead']
+            return [f"annotation \"{CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]
         return []
 
 

@@ -29,6 +29,7 @@ _FINALIZERS: Final = Path("spec.finalizers")
 class NamespaceStrategy(CoreStrategy):
     """Namespace."""
 
+    store_checks_preconditions = True
     namespaced = False
     name_check = staticmethod(names.name_is_label)
     returns_deleted = True

@@ -22,9 +22,7 @@ def rules(spec: JsonObject, old: JsonObject | None) -> list[FieldError]:
     # A policy that was made before label values were checked may keep them, and its networks in whatever form.
     lenient = old is not None and bool(label_selector.validate(old["podSelector"], Path()))
     known = {network for where, block in blocks(old or {}) for _, network in networks(block, where)}
-    errors = label_selector.validate(
-        spec["podSelector"], _SPEC.child("podSelector"), invalid_values_allowed=lenient
-    )
+    errors = label_selector.validate(spec["podSelector"], _SPEC.child("podSelector"), invalid_values_allowed=lenient)
     for direction, peers in DIRECTIONS:
         for position, rule in enumerate(spec.get(direction) or ()):
             where = _SPEC.child(direction).index(position)

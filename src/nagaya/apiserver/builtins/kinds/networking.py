@@ -10,7 +10,7 @@ from nagaya.apiserver.builtins.kinds.ingress_class import IngressClassStrategy
 from nagaya.apiserver.builtins.kinds.ip_address import IPAddressStrategy
 from nagaya.apiserver.builtins.kinds.kind import Kind
 from nagaya.apiserver.builtins.kinds.network_policy import NetworkPolicyStrategy
-from nagaya.apiserver.builtins.kinds.service_cidr import ServiceCIDRStrategy, ServiceCIDRStatusStrategy
+from nagaya.apiserver.builtins.kinds.service_cidr import ServiceCIDRStatusStrategy, ServiceCIDRStrategy
 from nagaya.apiserver.meta.gvk import GroupResource
 
 GROUP: Final = "networking.k8s.io"

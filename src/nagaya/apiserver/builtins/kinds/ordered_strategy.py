@@ -110,8 +110,8 @@ STATUS_KEEPS: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 class OrderedStatusStrategy(OrderedStrategy):
     """Writes to `/status`: the spec stays as it is, and so does `kept` in metadata."""
 
-    reset_fields = ("metadata", "spec")
-    update_steps = (Step.METADATA_CHANGES, Step.CHANGES)
+    reset_fields: tuple[str, ...] = ("metadata", "spec")
+    update_steps: tuple[Step, ...] = (Step.METADATA_CHANGES, Step.CHANGES)
     kept: tuple[str, ...] = STATUS_KEEPS
 
     def __init__(self, main: Strategy) -> None:

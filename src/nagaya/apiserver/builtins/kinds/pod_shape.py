@@ -22,6 +22,11 @@ def spec_difference(old: JsonObject, new: JsonObject) -> str:
     return difference(internal_shape("PodSpec"), _internal(old), _internal(new))
 
 
+def internal_spec(spec: JsonObject) -> JsonObject:
+    """A pod spec with Go's names, as messages show it."""
+    return internal_shape("PodSpec").of(_internal(spec))
+
+
 def ephemeral_difference(old: JsonObject, new: JsonObject) -> str:
     """What changed between two ephemeral containers."""
     return difference(internal_shape("EphemeralContainer"), old, new)

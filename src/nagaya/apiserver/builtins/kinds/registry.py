@@ -19,10 +19,13 @@ from nagaya.apiserver.registry.strategy import Strategy
 _AREAS: Final[Mapping[str, str]] = {
     "": "core",
     "admissionregistration.k8s.io": "admission",
+    "certificates.k8s.io": "certificate_signing_request",
     "coordination.k8s.io": "core",
+    "discovery.k8s.io": "core",
     "events.k8s.io": "core",
     "apiextensions.k8s.io": "custom_resource_definition",
     "networking.k8s.io": "networking",
+    "resource.k8s.io": "resource_claims",
     "apiregistration.k8s.io": "api_service",
     "flowcontrol.apiserver.k8s.io": "flow_control",
     "node.k8s.io": "node_runtime",
@@ -30,6 +33,9 @@ _AREAS: Final[Mapping[str, str]] = {
     "storage.k8s.io": "storage",
     "rbac.authorization.k8s.io": "rbac",
     "apps": "apps",
+    "batch": "batch",
+    "policy": "disruption_budget",
+    "replicationcontrollers": "replication_controller",
     "pods": "pod",
     "podtemplates": "pod",
 }

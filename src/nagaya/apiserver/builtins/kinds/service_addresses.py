@@ -2,8 +2,7 @@
 
 The services in the store are the truth: what they hold is taken. Only what a request has chosen and not yet stored is
 kept beside it, as a reservation, from the choice until the request has ended. So nothing has to be repaired after a
-crash, and nothing given back when a service goes. What is known about a service is remembered by its revision, because
-decoding all of them for each new one would be slow.
+crash, and nothing given back when a service goes. All services are read once; from then on the changes are followed.
 
 Free ones are found from a random point on, in the upper part of the range first: the lower part is left to those who
 ask for something particular.
@@ -17,11 +16,9 @@ from ipaddress import IPv4Network
 from random import Random
 from typing import Final, TypeVar
 
-import orjson
-
 from nagaya.apiserver.builtins.kinds import service_forms as forms
 from nagaya.apiserver.meta import addresses
-from nagaya.apiserver.storage import Store
+from nagaya.apiserver.storage import Compacted, Record, Store, Watch
 
 _T = TypeVar("_T")
 
@@ -47,35 +44,41 @@ class ServiceAddresses:
         self.network = network
         self.node_ports = node_ports
         self._hosts = range(int(network.network_address) + 1, int(network.broadcast_address))
-        self._seen: dict[str, tuple[int, frozenset[str], frozenset[int]]] = {}
+        self._seen: dict[str, tuple[frozenset[str], frozenset[int]]] = {}
+        self._changes: Watch | None = None
         self._ips: Counter[str] = Counter()
         self._ports: Counter[int] = Counter()
 
     def refresh(self, store: Store, table: str) -> None:
-        """Look at the services that have changed since the last time."""
-        records = store.list(table).records
-        for record in records:
-            seen = self._seen.get(record.key)
-            if seen is None or seen[0] != record.revision:
-                if seen is not None:
-                    self._forget(record.key)
-                spec = orjson.loads(record.value).get("spec") or {}
-                ips, ports = frozenset(map(_plain, _held_ips(spec))), frozenset(_held_ports(spec))
-                self._seen[record.key] = record.revision, ips, ports
-                self._ips.update(ips)
-                self._ports.update(ports)
-        if len(self._seen) != len(records):
-            for key in self._seen.keys() - {record.key for record in records}:
+        """Learn what has happened to services since the last time."""
+        try:
+            while self._changes is not None and (events := self._changes.poll()):
+                for event in events:
+                    self._learn(event.key, event.record)
+        except Compacted:
+            self._changes = None
+        if self._changes is None:
+            for key in list(self._seen):
                 self._forget(key)
+            services = store.list(table)
+            for record in services.records:
+                self._learn(record.key, record)
+            self._changes = store.watch(table, services.revision)
+
+    def _learn(self, key: str, record: Record | None) -> None:
+        if key in self._seen:
+            self._forget(key)
+        if record is not None:
+            spec = record.object().get("spec") or {}
+            ips, ports = frozenset(map(_plain, _held_ips(spec))), frozenset(_held_ports(spec))
+            self._seen[key] = ips, ports
+            self._ips.update(ips)
+            self._ports.update(ports)
 
     def _forget(self, key: str) -> None:
-        _, ips, ports = self._seen.pop(key)
+        ips, ports = self._seen.pop(key)
         _release(self._ips, ips)
         _release(self._ports, ports)
-
-    def reserve(self, random: Random) -> Reservation:
-        """Begin to choose for one request."""
-        return Reservation(self, random)
 
     def has_port(self, port: int) -> bool:
         """Whether a port is taken."""
