@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+
+from nagaya.apiserver.authn.user import User
+from nagaya.apiserver.server import ApiServer, Config
 from support.differential import Scenario, comparable, differences, play, scenarios
 from support.known_differences import KNOWN
 from support.real import RealControlPlane
 from support.targets import Embedded, OverNetwork
-
-from nagaya.apiserver.authn.user import User
-from nagaya.apiserver.server import ApiServer, Config
 
 USERS = {
     "admin": User("admin-by-token", "admin-by-token-uid", ("system:masters",)),

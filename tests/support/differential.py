@@ -1,8 +1,8 @@
 """One corpus of requests for two servers: what each answers, made comparable.
 
-A scenario is a list of requests that build on each other, in a namespace of its own. What may differ between two servers
-that are both right (uids, times, resource versions, tokens) is replaced by a word; everything else has to be equal, unless the
-difference is listed with its reason in `known_differences.py`.
+A scenario is a list of requests that build on each other, in a namespace of its own. What may differ between two
+servers that are both right (uids, times, resource versions, tokens) is replaced by a word; everything else has to be
+equal, unless the difference is listed with its reason in `known_differences.py`.
 """
 
 from __future__ import annotations

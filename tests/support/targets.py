@@ -10,10 +10,10 @@ from typing import Any
 
 import aiohttp
 import yaml
-from support.differential import Answer
 
 from nagaya.apiserver.server import ApiServer
 from nagaya.apiserver.web.request import Request
+from support.differential import Answer
 
 
 class Embedded:

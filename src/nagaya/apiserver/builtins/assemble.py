@@ -22,7 +22,6 @@ from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.schema.types import Struct
 from nagaya.apiserver.table.builtin import table_for_builtin
 
-
 _DEPRECATED: Final = {
     GroupVersionKind("", "v1", "Endpoints"): (
         "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.in_process import Api
-
 from nagaya.apiserver.controllers.namespace_defaults import ROOT_CA
+from support.in_process import Api
 
 SPACE = "/api/v1/namespaces/lab"
 MAPS = f"{SPACE}/configmaps"

@@ -7,7 +7,6 @@ import pytest
 from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.openapi.paths import Described, Part, paths
 
-
 _ALL = frozenset({"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"})
 _PART = frozenset({"get", "update", "patch"})
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")

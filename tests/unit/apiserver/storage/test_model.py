@@ -4,8 +4,6 @@ Hypothesis makes up sequences of writes, conflicts, failures of the disk, compac
 start anywhere and are read at any time. The watches are checked for what etcd promises of them, each by its name.
 """
 
-# ruff: noqa: PT017 - which outcome is right depends on the model, so each is judged where it occurs
-
 from __future__ import annotations
 
 import asyncio

@@ -11,9 +11,10 @@ from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.create import admission_write
+from nagaya.apiserver.registry.resource import Resource
 from nagaya.apiserver.registry.storing import labels_of, store_failure
 from nagaya.apiserver.registry.system_metadata import metadata_of
-from nagaya.apiserver.storage import RevisionConflict, StorageFailure
+from nagaya.apiserver.storage import Record, RevisionConflict, StorageFailure
 from nagaya.apiserver.web.options import WriteOptions
 
 _PODS: Final = GroupResource("", "pods")
@@ -43,31 +44,34 @@ def _problems(target: JsonObject) -> list[FieldError]:
 async def _assign(call: Call, name: str, binding: JsonObject, *, dry_run: bool) -> None:
     resource = call.backend.catalog.preferred(_PODS)
     assert resource is not None, "pods are always served"
-    store, key = call.backend.store, resource.key(call.namespace, name)
+    key = resource.key(call.namespace, name)
     while True:
-        record = store.get(resource.table, key)
+        record = call.backend.store.get(resource.table, key)
         if record is None:
             raise status.not_found(_PODS, name)
         pod = await resource.load(record)
         _check_preconditions(pod, binding["metadata"], f"/registry/{resource.table}/{key}")
         _check_free(pod)
-        form = await resource.codec.encode(_bound(pod, binding, call.backend.now()))
-        if dry_run:
+        if dry_run or await _store(call, resource, record, _bound(pod, binding, call.backend.now())):
             return
-        expected = record.revision
-        try:
-            await store.put(
-                resource.table,
-                key,
-                lambda revision, form=form: resource.dump(form, revision),
-                expected=expected,
-                labels=labels_of(form),
-            )
-        except RevisionConflict:
-            continue
-        except StorageFailure as failure:
-            raise store_failure(failure) from failure
-        return
+
+
+async def _store(call: Call, resource: Resource, record: Record, pod: JsonObject) -> bool:
+    """Write the pod as it is. False if it has changed meanwhile."""
+    form = await resource.codec.encode(pod)
+    try:
+        await call.backend.store.put(
+            resource.table,
+            record.key,
+            lambda revision: resource.dump(form, revision),
+            expected=record.revision,
+            labels=labels_of(form),
+        )
+    except RevisionConflict:
+        return False
+    except StorageFailure as failure:
+        raise store_failure(failure) from failure
+    return True
 
 
 def _check_preconditions(pod: JsonObject, meant: JsonObject, place: str) -> None:

@@ -164,7 +164,7 @@ async def _charge(call: Call, pod: str, budget: JsonObject, *, dry_run: bool) ->
 
 def _exhausted(seen: JsonObject, now: str) -> list[JsonObject]:
     conditions = seen.get("conditions") or []
-    known = next((each for each in conditions if each.get("type") == "DisruptionAllowed"), {})
+    known: JsonObject = next((each for each in conditions if each.get("type") == "DisruptionAllowed"), {})
     mine = {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -195,7 +195,7 @@ def _check(budget: JsonObject) -> None:
 
 def _reason(name: str, seen: JsonObject) -> str:
     conditions = seen.get("conditions") or ()
-    condition = next((each for each in conditions if each.get("type") == "DisruptionAllowed"), {})
+    condition: JsonObject = next((each for each in conditions if each.get("type") == "DisruptionAllowed"), {})
     message = condition.get("message") if condition.get("status") == "False" else ""
     refusal = f"The disruption budget {name} does not allow evicting pods currently"
     current, desired = seen.get("currentHealthy") or 0, seen.get("desiredHealthy") or 0

@@ -36,6 +36,7 @@ _AREAS: Final[Mapping[str, str]] = {
     "batch": "batch",
     "policy": "disruption_budget",
     "replicationcontrollers": "replication_controller",
+    "autoscaling": "autoscaling",
     "pods": "pod",
     "podtemplates": "pod",
 }

@@ -38,6 +38,7 @@ class ReplicationControllerStrategy(WorkloadStrategy):
     spec_struct = "core/v1.ReplicationControllerSpec"
     empty_status = _EMPTY_STATUS
     dependents = Dependents.ORPHAN
+    generate_name_checked = False
     warns_of_name = True
     selectable_fields = frozenset({"status.replicas"})
     field_labels = _LABELS

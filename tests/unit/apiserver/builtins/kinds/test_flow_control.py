@@ -56,7 +56,7 @@ async def test_a_star_stands_alone_and_ends_a_path() -> None:
     subjects = [{"kind": "User", "user": {"name": "u"}}]
     where = "spec.rules[0].nonResourceRules[0]"
     assert await schema_refused(rules=[{"subjects": subjects, "nonResourceRules": [rule]}]) == [
-        f"{where}.verbs: Invalid value: [\"*\",\"get\"]: if '*' is present, must not specify other verbs",
+        f'{where}.verbs: Invalid value: ["*","get"]: if \'*\' is present, must not specify other verbs',
         f'{where}.nonResourceURLs[0]: Invalid value: "/a*": wildcard can only do suffix matching',
         f'{where}.nonResourceURLs[2]: Invalid value: "c": must start with slash',
         f'{where}.nonResourceURLs[3]: Invalid value: "/d//e": must not contain double slash',
@@ -97,7 +97,11 @@ async def test_the_status_takes_conditions_and_nothing_else() -> None:
     kinds = CoreKinds()
     await kinds.create(SCHEMA, {"spec": TO})
     conditions = [{"type": "Dangling", "status": "True"}]
-    patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"matchingPrecedence": 5}, "status": {"conditions": conditions}}
+    patch = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"matchingPrecedence": 5},
+        "status": {"conditions": conditions},
+    }
     changed = await kinds.change(SCHEMA, "it", patch, "status")
     assert changed["status"]["conditions"][0]["type"] == "Dangling"
     assert changed["spec"]["matchingPrecedence"] == 1000

@@ -29,9 +29,7 @@ async def test_a_controller_has_a_domain_and_stays() -> None:
     kinds = CoreKinds()
     assert await kinds.refused(NAME, {"spec": {}}) == ["spec.controller: Required value"]
     found = await kinds.refused(NAME, {"spec": {"controller": "c"}})
-    assert found == [
-        'spec.controller: Invalid value: "c": must be a domain-prefixed path (such as "acme.io/foo")'
-    ]
+    assert found == ['spec.controller: Invalid value: "c": must be a domain-prefixed path (such as "acme.io/foo")']
     found = await kinds.refused(NAME, {"spec": {"controller": "a/" + "b" * 250}})
     assert found == ["spec.controller: Too long: may not be more than 250 bytes"]
     await kinds.create(NAME, {"spec": {"controller": "a.b/c"}})

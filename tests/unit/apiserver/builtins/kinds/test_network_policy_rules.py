@@ -22,16 +22,12 @@ def test_a_range_of_ports_has_numbers_in_order() -> None:
     assert ports({"port": "http", "endPort": 80}) == [
         f"{where}: Invalid value: 80: may not be specified when `port` is non-numeric"
     ]
-    assert ports({"endPort": 80}) == [
-        f"{where}: Invalid value: 80: may not be specified when `port` is not specified"
-    ]
+    assert ports({"endPort": 80}) == [f"{where}: Invalid value: 80: may not be specified when `port` is not specified"]
 
 
 def test_protocols_are_known_ones() -> None:
     supported = 'supported values: "TCP", "UDP", "SCTP"'
-    assert ports({"protocol": "ICMP"}) == [
-        f'spec.ingress[0].ports[0].protocol: Unsupported value: "ICMP": {supported}'
-    ]
+    assert ports({"protocol": "ICMP"}) == [f'spec.ingress[0].ports[0].protocol: Unsupported value: "ICMP": {supported}']
 
 
 def test_a_peer_is_chosen_by_selectors_or_by_network() -> None:
@@ -52,7 +48,7 @@ def test_exceptions_are_smaller_parts_of_the_network() -> None:
 
 
 def test_networks_in_odd_forms_may_only_stay() -> None:
-    spec = {"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}
+    spec: dict[str, Any] = {"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}
     detail = "must not have bits set beyond the prefix length"
     assert found(**spec) == [f'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": {detail}']
     assert found({"podSelector": {}, **spec}, **spec) == []

@@ -1,6 +1,7 @@
 """Priority classes."""
 
 import pytest
+
 from nagaya.apiserver.meta.status import ApiError
 from support.core_kinds import CoreKinds
 
@@ -32,8 +33,7 @@ async def test_the_system_has_two_classes() -> None:
         f"metadata.name: Forbidden: {reserved} error: value of system-node-critical PriorityClass must be 2000001000"
     ]
     assert await found("system-node-critical", 2000001000, globalDefault=True) == [
-        f"metadata.name: Forbidden: {reserved} error: "
-        "globalDefault of system-node-critical PriorityClass must be false"
+        f"metadata.name: Forbidden: {reserved} error: globalDefault of system-node-critical PriorityClass must be false"
     ]
 
 

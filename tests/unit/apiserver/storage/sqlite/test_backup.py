@@ -1,7 +1,5 @@
 """Copies of running and resting data, and putting them back."""
 
-# ruff: noqa: ASYNC240 - tests look at files, and nothing else runs in their loop
-
 from __future__ import annotations
 
 import asyncio

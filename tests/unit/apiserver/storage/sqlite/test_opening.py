@@ -1,7 +1,5 @@
 """What a start accepts, and what it refuses without touching it."""
 
-# ruff: noqa: ASYNC240 - tests look at files, and nothing else runs in their loop
-
 from __future__ import annotations
 
 import asyncio
