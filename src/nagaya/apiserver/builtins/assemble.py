@@ -11,8 +11,10 @@ from nagaya.apiserver.apply.manager import FieldManager
 from nagaya.apiserver.apply.reset_fields import Filter, without
 from nagaya.apiserver.builtins import decode, facts
 from nagaya.apiserver.builtins.converting import ConvertingCodec
+from nagaya.apiserver.builtins.kinds import pod_actions
 from nagaya.apiserver.builtins.kinds.kind import Kind, StatusStrategy
 from nagaya.apiserver.builtins.kinds.registry import kind_of
+from nagaya.apiserver.builtins.kinds.scaling import scale_of
 from nagaya.apiserver.builtins.resources import BuiltinResource, all_resources
 from nagaya.apiserver.builtins.shared import SHARED, Shared, convert, forms_of
 from nagaya.apiserver.meta.gvk import GroupResource, GroupVersionKind
@@ -33,7 +35,8 @@ def assemble(
     handlers: Mapping[GroupResource, Mapping[str, Mapping[str, Handler]]], now: Callable[[], datetime]
 ) -> list[Resource]:
     """All built-in resources. `handlers` serve those that are not stored objects, by resource, subresource and verb."""
-    return [_resource(facts_of, handlers.get(facts_of.gvr.group_resource, {}), now) for facts_of in all_resources()]
+    served = {**pod_actions.handlers(), **handlers}
+    return [_resource(facts_of, served.get(facts_of.gvr.group_resource, {}), now) for facts_of in all_resources()]
 
 
 def _resource(
@@ -63,6 +66,9 @@ def _resource(
         deprecation=_DEPRECATED.get(found.gvk, ""),
     )
     for sub in found.subresources.values():
+        if sub.name == "scale" and (scale := scale_of(found.gvr.group_resource, kind.main)) is not None:
+            resource.subresources["scale"] = scale
+            continue
         strategy = kind.subresources.get(sub.name) or StatusStrategy(kind.main)
         resource.subresources[sub.name] = Subresource(
             sub.name, sub.kind, frozenset(sub.verbs), strategy, None, handlers.get(sub.name, {})

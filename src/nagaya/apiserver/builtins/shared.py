@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nagaya.apiserver.builtins.converting import Convert
-from nagaya.apiserver.builtins.kinds import event_conversion
+from nagaya.apiserver.builtins.kinds import event_conversion, hpa_conversion
 from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
 
@@ -25,6 +25,12 @@ class Shared:
 SHARED: Final[Mapping[GroupVersionKind, Shared]] = {
     GroupVersionKind("events.k8s.io", "v1", "Event"): Shared(
         GroupVersionKind("", "v1", "Event"), "events", event_conversion.to_events, event_conversion.to_core
+    ),
+    GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler"): Shared(
+        GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
+        "autoscaling/horizontalpodautoscalers",
+        hpa_conversion.to_v1,
+        hpa_conversion.to_v2,
     ),
 }
 """By the kind that is served and not stored."""

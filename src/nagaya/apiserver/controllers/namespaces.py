@@ -1,7 +1,8 @@
 """Finishing namespaces: a namespace that is deleted goes when everything in it has gone.
 
-All content is asked to go at once; what has finalizers stays until someone takes them off, and the namespace's
-conditions say what it waits for. Only then is the finalizer `kubernetes` taken off and the namespace removed.
+Pods go first, because what they need must be there as long as they run; then everything else is asked to go at once.
+What has finalizers stays until someone takes them off, and the namespace's conditions say what it waits for. Only then
+is the finalizer `kubernetes` taken off and the namespace removed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from nagaya.apiserver.storage import Event, Record
 
 NAMESPACES: Final = GroupResource("", "namespaces")
 FINALIZER: Final = "kubernetes"
+_PODS: Final = GroupResource("", "pods")
 _TABLE: Final = "namespaces"
 
 _FINE: Final = {
@@ -77,7 +79,12 @@ class NamespaceFinisher:
         if FINALIZER not in (namespace.get("spec") or {}).get("finalizers", ()):
             await self._api.delete(NAMESPACES, "", key, uid=namespace["metadata"]["uid"])
             return None
-        failures = await self._empty(key)
+        failures = await self._delete(self._api.resource(_PODS), key)
+        if self._backend.store.count("pods", f"{key}/"):
+            await self._tell(key, failures, {}, Counter())
+            return 5.0 if failures else None
+        for resource in self._resources():
+            failures += await self._delete(resource, key)
         remaining, finalizers = self._remaining(key)
         await self._tell(key, failures, remaining, finalizers)
         if not failures and not remaining:
@@ -91,19 +98,18 @@ class NamespaceFinisher:
                 seen.add(resource.table)
                 yield resource
 
-    async def _empty(self, namespace: str) -> list[str]:
-        """Ask everything in the namespace to go. Returns what went wrong."""
+    async def _delete(self, resource: Resource, namespace: str) -> list[str]:
+        """Ask all objects of a resource in the namespace to go. Returns what went wrong."""
         failures = []
-        for resource in self._resources():
-            for record in self._backend.store.list(resource.table, f"{namespace}/").records:
-                metadata = record.object()["metadata"]
-                if metadata.get("deletionTimestamp"):
-                    continue
-                try:
-                    name, uid = metadata["name"], metadata["uid"]
-                    await self._api.delete(resource.group_resource, namespace, name, uid=uid, propagation="Background")
-                except ApiError as error:
-                    failures.append(error.message)
+        for record in self._backend.store.list(resource.table, f"{namespace}/").records:
+            metadata = record.object()["metadata"]
+            if metadata.get("deletionTimestamp"):
+                continue
+            try:
+                name, uid = metadata["name"], metadata["uid"]
+                await self._api.delete(resource.group_resource, namespace, name, uid=uid, propagation="Background")
+            except ApiError as error:
+                failures.append(error.message)
         return failures
 
     def _remaining(self, namespace: str) -> tuple[dict[str, int], Counter[str]]:

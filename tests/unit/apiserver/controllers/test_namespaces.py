@@ -122,6 +122,23 @@ async def test_custom_objects_go_with_their_namespace(api: Api) -> None:
     assert await api.get(SPACE) is None
 
 
+async def test_pods_go_before_everything_else(api: Api) -> None:
+    await make(api)
+    await api.config_map("needed", namespace="lab")
+    pod = {
+        "metadata": {"name": "p", "finalizers": ["example.com/wait"]},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    await api.create(f"{SPACE}/pods", pod)
+    await api.delete(SPACE)
+    assert (await api.must(f"{SPACE}/pods/p"))["metadata"]["deletionTimestamp"]
+    assert "deletionTimestamp" not in (await api.must(f"{MAPS}/needed"))["metadata"]
+    await api.merge(f"{SPACE}/pods/p", {"metadata": {"finalizers": None}})
+    await api.ask("DELETE", f"{SPACE}/pods/p", {"gracePeriodSeconds": 0})
+    await api.server.settled()
+    assert await api.get(SPACE) is None
+
+
 async def test_every_namespace_has_its_account_and_the_certificate_to_trust(api: Api) -> None:
     await make(api)
     assert await api.get(f"{SPACE}/serviceaccounts/default") is not None

@@ -33,17 +33,12 @@ class AutoscalerStrategy(CoreStrategy):
         spec.setdefault("minReplicas", 1)
         obj.setdefault("metadata", {})
         if obj.get("apiVersion") == _OLD:
-            obj |= hpa_conversion.to_v1(hpa_conversion.to_v2(obj))
+            stored = hpa_conversion.to_v2(obj)
+            _default_stored(stored["spec"])
+            obj |= hpa_conversion.to_v1(stored)
             return
         hpa_conversion.drop_carried(obj["metadata"])
-        if not spec.get("metrics"):
-            target = {"type": "Utilization", "averageUtilization": 80}
-            spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-        if (behavior := spec.get("behavior")) is not None:
-            up, down = behavior.get("scaleUp") or {}, behavior.get("scaleDown") or {}
-            upward = {"stabilizationWindowSeconds": 0, "selectPolicy": "Max"}
-            behavior["scaleUp"] = {**upward, "policies": [_policy("Pods", 4), _policy("Percent", 100)], **_given(up)}
-            behavior["scaleDown"] = {"selectPolicy": "Max", "policies": [_policy("Percent", 100)], **_given(down)}
+        _default_stored(spec)
 
     def prepare_create(self, obj: JsonObject, call: Call) -> None:
         """Nothing has been scaled yet."""
@@ -67,6 +62,17 @@ class AutoscalerStrategy(CoreStrategy):
     ) -> list[FieldError]:
         """The same for a change."""
         return [*core_metadata.updated(new["metadata"], old["metadata"], found), *self.rules(new, old)]
+
+
+def _default_stored(spec: JsonObject) -> None:
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": 80}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if (behavior := spec.get("behavior")) is not None:
+        up, down = behavior.get("scaleUp") or {}, behavior.get("scaleDown") or {}
+        upward = {"stabilizationWindowSeconds": 0, "selectPolicy": "Max"}
+        behavior["scaleUp"] = {**upward, "policies": [_policy("Pods", 4), _policy("Percent", 100)], **_given(up)}
+        behavior["scaleDown"] = {"selectPolicy": "Max", "policies": [_policy("Percent", 100)], **_given(down)}
 
 
 def _given(rules: JsonObject) -> dict[str, Any]:

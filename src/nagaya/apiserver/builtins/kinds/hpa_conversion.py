@@ -1,7 +1,7 @@
 """HorizontalPodAutoscalers in their two versions.
 
-They are stored as v2. Version v1 knows one metric, the use of CPU; whatever else a v2 object holds travels through v1 as
-annotations, so that a client of v1 changes nothing it does not know.
+They are stored as v2. Version v1 knows one metric, the use of CPU; whatever else a v2 object holds travels through v1
+as annotations, so that a client of v1 changes nothing it does not know.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from nagaya.apiserver.builtins.kinds import job_indexes
 from nagaya.apiserver.builtins.kinds.apps_workload import STATUS, validate_counts
+from nagaya.apiserver.builtins.kinds.core_goshape import invalid_shape, shape
 from nagaya.apiserver.meta import times
 from nagaya.apiserver.meta.field_errors import OMITTED, FieldError, Path, duplicate, invalid, required
 from nagaya.apiserver.meta.object_meta import IMMUTABLE
@@ -114,8 +115,8 @@ def _validate_finished(after: _State, before: _State, spec: JsonObject) -> Itera
         yield required(STATUS.child("startTime"), "startTime is required for finished job")
     uncounted = after.get("uncountedTerminatedPods") or {}
     if any(uncounted.values()) and (turned or _changed(after, before, "uncountedTerminatedPods")):
-        shown = {"Succeeded": uncounted.get("succeeded"), "Failed": uncounted.get("failed")}
-        yield invalid(STATUS.child("uncountedTerminatedPods"), shown, "must be empty for finished job")
+        kind, where = shape("Succeeded=succeeded:p Failed=failed:p"), STATUS.child("uncountedTerminatedPods")
+        yield invalid_shape(where, kind, uncounted, "must be empty for finished job")
 
 
 def _validate_indexes(after: _State, before: _State, spec: JsonObject) -> Iterator[FieldError]:

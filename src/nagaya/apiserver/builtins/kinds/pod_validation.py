@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from nagaya.apiserver.builtins.kinds.container import validate_image_spaces
+from nagaya.apiserver.builtins.kinds.core_goshape import invalid_shape
 from nagaya.apiserver.builtins.kinds.pod_annotations import (
     validate_agreement,
     validate_annotation_changes,
@@ -14,7 +15,7 @@ from nagaya.apiserver.builtins.kinds.pod_annotations import (
 from nagaya.apiserver.builtins.kinds.pod_rules import NEW_POD, Rules, rules_after
 from nagaya.apiserver.builtins.kinds.pod_sameness import same
 from nagaya.apiserver.builtins.kinds.pod_scheduling import validate_tolerations
-from nagaya.apiserver.builtins.kinds.pod_shape import spec_difference
+from nagaya.apiserver.builtins.kinds.pod_shape import internal_shape, spec_difference
 from nagaya.apiserver.builtins.kinds.pod_spec import validate_pod_spec
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, forbidden, invalid, required
@@ -181,12 +182,14 @@ def _validate_node_affinity(after: JsonObject, before: JsonObject) -> Iterator[F
     known = (before.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
     terms = (after.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
     if known and len(known) != len(terms):
-        yield invalid(where, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+        shown = [internal_shape("NodeSelectorTerm").of(term) for term in terms]
+        detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        yield invalid(where, shown or None, detail)
         return
     for position, (term, old) in enumerate(zip(terms, known, strict=False)):
         if not _only_adds(term, old):
             detail = "only additions are allowed (no mutations or deletions)"
-            yield invalid(where.index(position), term, detail)
+            yield invalid_shape(where.index(position), internal_shape("NodeSelectorTerm"), term, detail)
 
 
 def _only_adds(term: JsonObject, old: JsonObject) -> bool:
