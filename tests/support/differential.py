@@ -22,6 +22,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _AGE = re.compile(r"^\d+[smhd](\d+[smh])?$")
 _REVISION = re.compile(r"(in record \(|current: |resourceVersion\\?\":\\?\")\d+")
+_GENERATED = re.compile(r"(kube-api-access-)[a-z0-9]{5}")
 _VERSIONS = {"resourceVersion", "expirationTimestamp", "continue", "token", "storageVersionHash"}
 
 
@@ -158,6 +159,7 @@ def _plain(value: Any, namespace: str, key: str = "") -> Any:
 
 def _text(text: str, namespace: str) -> str:
     text = _TIME.sub("<time>", _UID.sub("<uid>", text)).replace(namespace, "<ns>")
+    text = _GENERATED.sub(r"\1<generated>", text)
     text = _REVISION.sub(r"\1<revision>", text)
     return "<age>" if _AGE.match(text) else text
 

@@ -51,7 +51,9 @@ class DaemonSetStrategy(WorkloadStrategy):
     empty_status = _EMPTY_STATUS
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        """One node after the other."""
+        """One node after the other. The count of template changes is there from the start, so its setter owns it."""
+        annotations = obj.setdefault("metadata", {}).setdefault("annotations", {})
+        annotations.setdefault(GENERATION, "0")
         strategy: JsonObject = spec.setdefault("updateStrategy", {})
         if not strategy.get("type"):
             strategy["type"] = "RollingUpdate"
