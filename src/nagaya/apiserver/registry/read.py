@@ -9,7 +9,6 @@ mind.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -167,7 +166,7 @@ def _read_token(token: str, prefix: str) -> tuple[int, str]:
     try:
         data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         content, _ = jsontext.parse(data)
-    except (binascii.Error, jsontext.JsonError) as error:
+    except (ValueError, jsontext.JsonError) as error:
         raise refuse(f": {error}") from None
     if not isinstance(content, dict) or content.get("v") != _TOKEN_VERSION:
         version = content.get("v", "") if isinstance(content, dict) else ""

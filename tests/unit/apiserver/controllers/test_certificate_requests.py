@@ -91,18 +91,19 @@ async def test_a_foreign_signers_request_is_left_alone(api: Api) -> None:
 
 
 async def test_a_kubelets_own_request_is_approved_if_it_has_the_right(api: Api) -> None:
-    await api.create(
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-        {
-            "metadata": {"name": "renewal"},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+    for role in ("certificates.k8s.io:certificatesigningrequests:selfnodeclient", "node-bootstrapper"):
+        await api.create(
+            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+            {
+                "metadata": {"name": role},
+                "roleRef": {
+                    "apiGroup": "rbac.authorization.k8s.io",
+                    "kind": "ClusterRole",
+                    "name": f"system:{role}",
+                },
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}],
             },
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}],
-        },
-    )
+        )
     usages = ("digital signature", "key encipherment", "client auth")
     body = asked("mine", KUBELET, "system:node:n1", ("system:nodes",), usages)
     await api.create(PATH, body, user="kubelet")

@@ -15,8 +15,8 @@ _PART: Final = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _NAME: Final = rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*"
 _TAG: Final = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 _DIGEST: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_reference = re.compile(rf"({_NAME})(?::({_TAG}))?(?:@({_DIGEST}))?").fullmatch
-_identifier = re.compile("[a-f0-9]{64}").fullmatch
+_REFERENCE: Final = rf"({_NAME})(?::({_TAG}))?(?:@({_DIGEST}))?"
+_IDENTIFIER: Final = "[a-f0-9]{64}"
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -24,7 +24,8 @@ PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 @lru_cache(maxsize=1024)
 def pull_policy(image: str) -> str:
     """When an image is pulled, if nobody says: always if its tag moves."""
-    found = None if _identifier(image) else _reference(image)
+    # Compiled at first use, since a server that sees no pods has no use for it.
+    found = None if re.fullmatch(_IDENTIFIER, image) else re.fullmatch(_REFERENCE, image)
     if found is None:
         return "IfNotPresent"
     _, tag, digest = found.groups()

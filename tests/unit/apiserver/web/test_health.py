@@ -1,0 +1,49 @@
+"""Alive, ready, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from nagaya.apiserver.web.request import Request, Response
+from support.in_process import Api
+
+Start = Callable[..., Awaitable[Api]]
+
+
+async def look(api: Api, path: str) -> Response:
+    return await api.server.handle(Request.make("GET", path))
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/livez/ping", "/readyz/ping", "/readyz/bootstrap"])
+async def test_a_running_server_is_well(start: Start, path: str) -> None:
+    response = await look(await start(), path)
+    assert (response.status, response.body) == (200, b"ok")
+
+
+async def test_a_server_that_stops_is_alive_but_not_ready(start: Start) -> None:
+    api = await start()
+    api.server._ready = False
+    assert (await look(api, "/livez")).status == 200
+    response = await look(api, "/readyz")
+    assert response.status == 500
+    assert response.body.decode().splitlines()[0] == "[+]ping ok"
+    assert b"[-]bootstrap failed" in response.body
+    assert response.body.endswith(b"readyz check failed\n")
+    assert (await look(api, "/readyz?exclude=bootstrap")).status == 200
+
+
+async def test_every_check_is_shown_on_demand(start: Start) -> None:
+    response = await look(await start(), "/livez?verbose")
+    assert response.status == 200
+    assert response.body == b"[+]ping ok\nlivez check passed\n"
+
+
+async def test_a_check_that_does_not_exist_cannot_be_left_out(start: Start) -> None:
+    response = await look(await start(), "/livez?verbose&exclude=nothing")
+    assert b'warn: some health checks cannot be excluded: no matches for "nothing"' in response.body
+
+
+async def test_a_path_below_that_is_no_check_is_not_found(start: Start) -> None:
+    assert (await look(await start(), "/livez/nothing")).status in (403, 404)
