@@ -40,7 +40,8 @@ class Api:
         headers = {"Authorization": f"Bearer {user}", "Content-Type": kind, "User-Agent": "test"}
         sent = b"" if body is None else json.dumps(body).encode()
         response = await self.server.handle(Request.make(method, path, sent, headers))
-        return response.status, json.loads(response.body)
+        is_json = response.content_type.startswith("application/json")
+        return response.status, json.loads(response.body) if is_json else response.body.decode()
 
     async def get(self, path: str) -> dict[str, Any] | None:
         code, found = await self.ask("GET", path)

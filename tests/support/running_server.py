@@ -83,15 +83,20 @@ class RunningServer:
             time.sleep(0.01)
         self._processes.end_all()
 
-    def ssl_context(self) -> ssl.SSLContext:
-        """TLS as the administrator, from the kubeconfig the server wrote."""
+    def credentials(self) -> tuple[Path, Path]:
+        """Files with the authority, and with the administrator's certificate and key: what the kubeconfig holds."""
         config: dict[str, Any] = yaml.safe_load(self.kubeconfig.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
-        pair = self.folder / "admin.pem"
+        authority, pair = self.folder / "ca.crt", self.folder / "admin.pem"
+        authority.write_bytes(base64.b64decode(cluster["certificate-authority-data"]))
         pair.touch(0o600)
-        parts = (base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key"))
-        pair.write_bytes(b"".join(parts))
+        pair.write_bytes(b"".join(base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key")))
+        return authority, pair
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """TLS as the administrator."""
+        authority, pair = self.credentials()
+        context = ssl.create_default_context(cafile=authority)
         context.load_cert_chain(pair)
         return context
 

@@ -106,7 +106,7 @@ class ApiServer:
         builtins = assemble(reviews.handlers(authentication, authorization, requests), world.clock.now)
         self.backend.catalog.add(builtins)
         endpoints = {
-            **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready}),
+            **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready, "storage": self._store_problem}),
             "/version": version.endpoint(version.document(nagaya.__version__)),
             **documents.endpoints(self.backend, ISSUER, public, f"{config.host}:{config.port}"),
         }
@@ -164,6 +164,9 @@ class ApiServer:
 
     def _unready(self) -> str:
         return "" if self._ready else "still starting"
+
+    def _store_problem(self) -> str:
+        return "the store is closed" if self.store.closed else ""
 
     async def handle(self, request: Request) -> Response:
         """Serve a request that did not come over the network."""

@@ -32,7 +32,7 @@ class MutatingPolicies(Plugin):
 
     async def mutate(self, write: Attributes) -> None:
         """Apply all mutations of all policies in order."""
-        if write.operation == "DELETE":
+        if not self._policies.any_bound() or write.operation == "DELETE":
             return
         uses = await self._policies.uses(write)
         if not uses:
@@ -121,7 +121,7 @@ async def _carry_out(change: Patch | ApplyConfiguration, obj: JsonObject, form: 
             raise status.internal(str(error)) from None
         if unknown and strict:
             raise status.internal(f"strict decoding error: {', '.join(unknown)}")
-    if form.resource is not write.resource:
+    if form.resource.api_version != write.resource.api_version:
         made = await versions.converted(made, form.resource, write.resource)
     write.object = made
 

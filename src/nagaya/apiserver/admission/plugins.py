@@ -12,7 +12,9 @@ from nagaya.apiserver.admission.mutating_webhooks import MutatingWebhooks
 from nagaya.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from nagaya.apiserver.admission.node_restriction import NodeWrites
 from nagaya.apiserver.admission.node_taints import NodeTaints
+from nagaya.apiserver.admission.pod_security import PodSecurity
 from nagaya.apiserver.admission.priority import Priority
+from nagaya.apiserver.admission.resource_quotas import Quotas
 from nagaya.apiserver.admission.runtime_class import RuntimeClasses
 from nagaya.apiserver.admission.service_account import ServiceAccounts
 from nagaya.apiserver.admission.signing_requests import SigningRequests
@@ -32,6 +34,7 @@ def default_plugins(backend: Backend, webhooks: WebhookClient, *, nodes: bool = 
         ServiceAccounts(backend),
         *([NodeWrites(backend)] if nodes else []),
         NodeTaints(),
+        PodSecurity(store),
         Priority(store),
         DefaultTolerations(),
         DefaultStorageClass(store),
@@ -44,4 +47,5 @@ def default_plugins(backend: Backend, webhooks: WebhookClient, *, nodes: bool = 
         MutatingWebhooks(backend, webhooks),
         ValidatingPolicies(backend),
         ValidatingWebhooks(backend, webhooks),
+        Quotas(backend),
     ]

@@ -29,9 +29,9 @@ class ValidatingPolicies(Plugin):
 
     async def validate(self, write: Attributes) -> None:
         """Deny, warn or note down, as the bindings of the policies that are broken say."""
-        uses = await self._policies.uses(write)
-        if not uses:
+        if not self._policies.any_bound():
             return
+        uses = await self._policies.uses(write)
         refusals: list[ApiError] = []
         published: dict[str, list[str]] = {}
         for use in uses:

@@ -17,7 +17,7 @@ _LATEST: Final = 2**62
 
 async def shown(obj: JsonObject | None, resource: Resource, form: Shown) -> JsonObject | None:
     """An object in the form to show; the same one if that is its own. Raises 500 if it cannot be converted."""
-    if obj is None or form.resource is resource or form.kind.version == _version(obj):
+    if obj is None or form.resource.api_version == resource.api_version:
         return obj
     return await converted(obj, resource, form.resource)
 
@@ -32,7 +32,3 @@ async def converted(obj: JsonObject, resource: Resource, other: Resource) -> Jso
         return (await other.codec.decode([record]))[0]
     except ApiError as error:
         raise status.internal(error.message) from error
-
-
-def _version(obj: JsonObject) -> str:
-    return str(obj.get("apiVersion") or "").rpartition("/")[2]

@@ -48,7 +48,7 @@ class RoleAggregation:
         """Bring the rules of one role up to date."""
         assert isinstance(key, str)
         role = self._api.get(_ROLES, "", key)
-        if role is None or self._rules(role) is None:
+        if role is None or "aggregationRule" not in role:
             return None
 
         def change(obj: JsonObject) -> JsonObject | None:

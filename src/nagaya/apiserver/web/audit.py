@@ -6,7 +6,6 @@ the log, whatever the level: their requests are told of without their contents.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,11 +19,11 @@ from nagaya.apiserver.meta import times
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.web.audit_file import AuditFile
+from nagaya.apiserver.web.observer import Done, followed
 from nagaya.world import Clock
 
 if TYPE_CHECKING:
     from nagaya.apiserver.web.handler import Exchange
-    from nagaya.apiserver.web.observer import Done
     from nagaya.apiserver.web.request import Request, Response
 
 # Resources whose contents are not for the log.
@@ -79,18 +78,11 @@ class AuditLog:
                 self._write(exchange, response, received, "ResponseComplete")
                 return
             self._write(exchange, response, received, "ResponseStarted")
-            response.stream = self._followed(response.stream, exchange, response, received)
+            response.stream = followed(
+                response.stream, lambda: self._write(exchange, response, received, "ResponseComplete")
+            )
 
         return done
-
-    async def _followed(
-        self, stream: AsyncIterator[bytes], exchange: Exchange, response: Response, received: datetime
-    ) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in stream:
-                yield chunk
-        finally:
-            self._write(exchange, response, received, "ResponseComplete")
 
     def _write(self, exchange: Exchange, response: Response, received: datetime, stage: str) -> None:
         event = describe(exchange, response, self._level)

@@ -46,7 +46,7 @@ class AuditFile:
 
     def add(self, line: bytes) -> None:
         """Have a line written, soon. It must end with a line feed."""
-        if self._held + len(line) > _HELD:
+        if self._closing or self._held + len(line) > _HELD:
             self._lost += 1
             return
         self._lines.append(line)
@@ -118,7 +118,9 @@ class AuditFile:
             self._lost = 0
 
     async def close(self) -> None:
-        """Write what is left, to the disk itself."""
+        """Write what is left, to the disk itself. May be called again."""
+        if self._closing:
+            return
         self._closing = True
         if self._writer is not None:
             await self._writer

@@ -112,6 +112,8 @@ class Handler:
             exchange.impersonator, exchange.user = exchange.user, assumed.user
             attributes = of_request(exchange.user, info)
         decision = self._backend.authorizer.authorize(attributes)
+        exchange.annotations["authorization.k8s.io/decision"] = "allow" if decision.allowed else "forbid"
+        exchange.annotations["authorization.k8s.io/reason"] = decision.reason
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
         if not info.is_resource:

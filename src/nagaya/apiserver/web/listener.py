@@ -24,6 +24,7 @@ from multidict import CIMultiDict
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.web.connection import SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.handler import error_response
+from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request, Response, parse_query
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
@@ -151,6 +152,8 @@ async def _pump(answer: web.StreamResponse, response: Response) -> None:
             await answer.write(chunk)
     except ConnectionError:
         return  # the client has gone; there is nobody to tell
+    finally:
+        await ended(response.stream)
 
 
 def _head(raw: web.BaseRequest) -> Request:

@@ -14,13 +14,13 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from nagaya.apiserver.web.observer import Done, followed
 from nagaya.apiserver.web.request import Response
 
 if TYPE_CHECKING:
     from nagaya.apiserver.controllers.runner import Runner
     from nagaya.apiserver.storage import Store
     from nagaya.apiserver.web.handler import Endpoint, Exchange
-    from nagaya.apiserver.web.observer import Done
 
 _BUCKETS: Final = (
     0.005,
@@ -123,17 +123,16 @@ class Metrics:
 
         return done
 
-    async def _followed(self, stream: AsyncIterator[bytes], labels: tuple[str, ...]) -> AsyncIterator[bytes]:
+    def _followed(self, stream: AsyncIterator[bytes], labels: tuple[str, ...]) -> AsyncIterator[bytes]:
         events = self._watch_events.labels(*labels[1:4])
         open_streams, sent = self._streams.labels(*labels), self._sizes.labels(*labels)
         open_streams.inc()
-        try:
-            async for chunk in stream:
-                events.inc()
-                sent.inc(len(chunk))
-                yield chunk
-        finally:
-            open_streams.dec()
+
+        def count(chunk: bytes) -> None:
+            events.inc()
+            sent.inc(len(chunk))
+
+        return followed(stream, open_streams.dec, count)
 
     def endpoint(self) -> Endpoint:
         """Serves the figures."""

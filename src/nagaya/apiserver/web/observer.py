@@ -1,8 +1,12 @@
-"""Who is told about every request: the audit log and the metrics."""
+"""Who is told about every request: the audit log and the metrics.
+
+An answer that is a stream is done, for an observer, when it starts; whoever wants to know of its end puts `followed`
+around it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -35,3 +39,23 @@ class Observers:
                 each(response, seconds)
 
         return done
+
+
+async def followed(
+    stream: AsyncIterator[bytes], on_end: Callable[[], None], on_chunk: Callable[[bytes], None] | None = None
+) -> AsyncIterator[bytes]:
+    """The same stream, with someone who is told of its pieces and, however it ends, of its end."""
+    try:
+        async for chunk in stream:
+            if on_chunk is not None:
+                on_chunk(chunk)
+            yield chunk
+    finally:
+        on_end()
+        await ended(stream)
+
+
+async def ended(stream: AsyncIterator[bytes]) -> None:
+    """End a stream that nobody will read on."""
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()

@@ -67,26 +67,34 @@ class WebhookClient:
             "User-Agent": "kube-apiserver-admission",
             "Host": urlsplit(target.shown).netloc,
         }
+        body = orjson.dumps(review)
         try:
-            async with (
-                asyncio.timeout(timeout),
-                self._session.post(
-                    target.url + query,
-                    data=orjson.dumps(review),
-                    headers=headers,
-                    ssl=self._context(config),
-                    server_hostname=target.server_name,
-                    allow_redirects=False,
-                ) as response,
-            ):
-                body = await _read(response)
+            async with asyncio.timeout(timeout):
+                try:
+                    return await self._post(target, query, body, headers, config)
+                except aiohttp.ServerDisconnectedError:
+                    # A kept connection that the other side has closed meanwhile: nobody has read the review.
+                    return await self._post(target, query, body, headers, config)
         except TimeoutError:
             raise _failed(target.shown, query, "context deadline exceeded") from None
         except (aiohttp.ClientError, OSError) as error:
             shown = f"[{target.host}]" if ":" in target.host else target.host
             why = words.of_connection(error, f"{shown}:{target.port}", target.server_name)
             raise _failed(target.shown, query, why) from error
-        return _parsed(response.status, response.headers.get("Content-Type", ""), body)
+
+    async def _post(
+        self, target: Target, query: str, body: bytes, headers: Mapping[str, str], config: JsonObject
+    ) -> JsonObject:
+        assert self._session is not None
+        async with self._session.post(
+            target.url + query,
+            data=body,
+            headers=headers,
+            ssl=self._context(config),
+            server_hostname=target.server_name,
+            allow_redirects=False,
+        ) as response:
+            return _parsed(response.status, response.headers.get("Content-Type", ""), await _read(response))
 
     def _target(self, config: JsonObject, query: str) -> Target:
         """Where a `clientConfig` leads. Raises WebhookFailure if its service has nobody behind it."""

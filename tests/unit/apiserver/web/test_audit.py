@@ -14,6 +14,7 @@ import pytest
 
 from nagaya.apiserver.web.audit import AuditSettings, Level
 from nagaya.apiserver.web.audit_file import AuditFile
+from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request
 from support.in_process import Api
 
@@ -99,10 +100,10 @@ async def test_a_stream_is_told_of_when_it_starts_and_when_it_ends(start: Start,
     log = tmp_path / "audit.log"
     api = await start(audit=AuditSettings(log))
     headers = {"Authorization": "Bearer admin"}
-    response = await api.server.handle(Request.make("GET", f"{MAPS}?watch=true&timeoutSeconds=1", headers=headers))
+    response = await api.server.handle(Request.make("GET", f"{MAPS}?watch=true", headers=headers))
     assert response.stream is not None
-    async for _ in response.stream:
-        pass
+    await anext(response.stream)
+    await ended(response.stream)
     stages = [(event["stage"], event["verb"]) for event in await written(api, log)]
     assert stages == [("ResponseStarted", "watch"), ("ResponseComplete", "watch")]
 

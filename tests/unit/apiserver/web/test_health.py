@@ -13,7 +13,7 @@ Start = Callable[..., Awaitable[Api]]
 
 
 async def look(api: Api, path: str) -> Response:
-    return await api.server.handle(Request.make("GET", path))
+    return await api.server.handle(Request.make("GET", path, headers={"Authorization": "Bearer admin"}))
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/livez/ping", "/readyz/ping", "/readyz/bootstrap"])
@@ -46,4 +46,10 @@ async def test_a_check_that_does_not_exist_cannot_be_left_out(start: Start) -> N
 
 
 async def test_a_path_below_that_is_no_check_is_not_found(start: Start) -> None:
-    assert (await look(await start(), "/livez/nothing")).status in (403, 404)
+    assert (await look(await start(), "/livez/nothing")).status == 404
+
+
+@pytest.mark.parametrize(("path", "code"), [("/livez", 200), ("/readyz", 200), ("/livez/ping", 403)])
+async def test_the_whole_is_for_everyone_and_the_parts_are_not(start: Start, path: str, code: int) -> None:
+    api = await start()
+    assert (await api.server.handle(Request.make("GET", path))).status == code

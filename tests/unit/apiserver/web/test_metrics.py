@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request
 from support.in_process import Api
 
@@ -22,7 +23,7 @@ async def figures(api: Api) -> dict[tuple[str, frozenset[tuple[str, str]]], floa
     return {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
 
 
-def total(found: dict[tuple[str, frozenset[tuple[str, str]]], float], name: str, **labels: str) -> float:
+def total(found: dict[tuple[str, frozenset[tuple[str, str]]], float], name: str, /, **labels: str) -> float:
     return sum(value for (each, given), value in found.items() if each == name and labels.items() <= set(given))
 
 
@@ -55,7 +56,7 @@ async def test_names_that_clients_invent_do_not_become_figures(start: Start) -> 
 
 async def test_streams_are_counted_while_they_are_open(start: Start) -> None:
     api = await start(metrics=True)
-    request = Request.make("GET", f"{MAPS}?watch=true&timeoutSeconds=1", headers={"Authorization": "Bearer admin"})
+    request = Request.make("GET", f"{MAPS}?watch=true", headers={"Authorization": "Bearer admin"})
     response = await api.server.handle(request)
     assert response.stream is not None
     stream = response.stream
@@ -63,8 +64,7 @@ async def test_streams_are_counted_while_they_are_open(start: Start) -> None:
     found = await figures(api)
     assert total(found, "apiserver_longrunning_requests", resource="configmaps", verb="WATCH") == 1
     assert total(found, "apiserver_watch_events_total", resource="configmaps") >= 1
-    async for _ in stream:
-        pass
+    await ended(stream)
     assert total(await figures(api), "apiserver_longrunning_requests") == 0
 
 

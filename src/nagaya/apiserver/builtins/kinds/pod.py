@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from nagaya.apiserver.builtins import facts
 from nagaya.apiserver.builtins.kinds import core_metadata, pod_defaults
 from nagaya.apiserver.builtins.kinds.core_strategy import CoreStatusStrategy, CoreStrategy, restore
 from nagaya.apiserver.builtins.kinds.kind import Kind
@@ -181,11 +180,8 @@ def _keep_generations(conditions: Sequence[JsonObject], before: Sequence[JsonObj
 class _PartStrategy(PodStrategy):
     """Writes that may change one part of a pod's spec and nothing else."""
 
-    kept: tuple[str, ...] = ()
-
-    def __init__(self) -> None:
-        others = (name for name in facts.struct_of("core/v1.PodSpec").fields if name not in self.kept)
-        self.reset_fields = ("metadata", "status", *(f"spec.{name}" for name in others))
+    # Whoever applies through them owns all that they sent, also what has no effect here.
+    reset_fields = ()
 
     def take(self, new: JsonObject, old: JsonObject) -> None:
         """Undo, in place, whatever else the writer changed in the spec."""
@@ -201,8 +197,6 @@ class _PartStrategy(PodStrategy):
 
 class EphemeralContainersStrategy(_PartStrategy):
     """Containers that are added to look into a running pod."""
-
-    kept = ("ephemeralContainers",)
 
     def take(self, new: JsonObject, old: JsonObject) -> None:
         """Only the ephemeral containers are the writer's."""
@@ -221,8 +215,6 @@ class EphemeralContainersStrategy(_PartStrategy):
 
 class ResizeStrategy(_PartStrategy):
     """Other amounts of CPU and memory for a running pod."""
-
-    kept = ("containers", "initContainers", "resources")
 
     def take(self, new: JsonObject, old: JsonObject) -> None:
         """Only the amounts are the writer's."""

@@ -35,7 +35,8 @@ _KINDS: Final = (
 def validate_status_change(new: JsonObject, old: JsonObject) -> Iterator[FieldError]:
     """Everything that is checked when a status is written."""
     spec, status, before = new["spec"], new.get("status") or {}, old.get("status") or {}
-    yield from validate_annotation_changes(new["metadata"], old["metadata"], spec, ANNOTATIONS, rules_of(old))
+    if new["metadata"].get("annotations") or old["metadata"].get("annotations"):
+        yield from validate_annotation_changes(new["metadata"], old["metadata"], spec, ANNOTATIONS, rules_of(old))
     yield from _validate_conditions(status.get("conditions") or ())
     yield from _validate_nomination(status, before, old["spec"])
     if (generation := status.get("observedGeneration") or 0) < 0:

@@ -1,0 +1,96 @@
+"""client-go, unmodified: the library that nearly every program for Kubernetes is made of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import Tool
+
+SOURCE = Path(__file__).parent / "go_client"
+BUILD_TIMEOUT = 420.0  # with nothing in Go's cache
+RUN_TIMEOUT = 150.0
+_NO_NETWORK = ("dial tcp", "no such host", "connection refused", "i/o timeout", "TLS handshake", "proxyconnect")
+
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: boats.$GROUP
+spec:
+  group: $GROUP
+  scope: Namespaced
+  names: {plural: boats, singular: boat, kind: Boat, listKind: BoatList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {oars: {type: integer, maximum: 8}}
+          status:
+            type: object
+            properties: {oars: {type: integer}}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built with the versions that go.sum pins."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("Go is not installed")
+    path = tmp_path_factory.mktemp("go") / "go-client"
+    # The same flags as for the Kubernetes programs, which share their packages with this one.
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
+    done = subprocess.run(
+        [go, "build", "-trimpath", "-o", path, "."],
+        cwd=SOURCE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_TIMEOUT,
+        check=False,
+    )
+    if done.returncode != 0:
+        words = done.stderr[-2000:]
+        if any(sign in words for sign in _NO_NETWORK) or "requires go >=" in words:
+            pytest.skip(f"the Go program cannot be built here: {words}")
+        pytest.fail(f"the Go program does not build: {words}")
+    return path
+
+
+@pytest.fixture
+def group(kubectl: Tool) -> Iterator[str]:
+    name = f"go{uuid.uuid4().hex[:8]}.example.com"
+    kubectl("create", "-f", "-", input=DEFINITION.replace("$GROUP", name))
+    kubectl("wait", "--for=condition=Established", f"crd/boats.{name}", "--timeout=20s")
+    yield name
+    kubectl("delete", "crd", f"boats.{name}")
+
+
+@pytest.mark.timeout(600)
+def test_informers_and_typed_calls(program: Path, kubectl: Tool, group: str) -> None:
+    # With this, client-go compares what it was streamed with a list of its own and panics if they differ.
+    environment = kubectl.variables({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": "true"})
+    done = subprocess.run(
+        [program, kubectl.kubeconfig, kubectl.namespace, group],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "ok"
