@@ -66,6 +66,8 @@ class Config:
     tokens: Mapping[str, User] = field(default_factory=dict)  # static bearer tokens
     anonymous: bool = True
     nodes: bool = False  # whether kubelets join: what they may do then follows from the pods bound to them
+    # Where webhooks' Services are that run beside this server: "namespace/name" to "host:port".
+    services: Mapping[str, str] = field(default_factory=dict)
     observers: Sequence[Observer] = ()
     audit: AuditSettings | None = None
     metrics: bool = False  # serve `/metrics`
@@ -99,8 +101,8 @@ class ApiServer:
         )
         escalation = EscalationCheck(authorization.index, authorization)
         self.backend = Backend(world, store, Catalog(), Admission(), authorization, escalation)
-        self._webhooks = WebhookClient(self.backend)
-        self.backend.admission = Admission(default_plugins(self.backend, self._webhooks))
+        self._webhooks = WebhookClient(self.backend, config.services)
+        self.backend.admission = Admission(default_plugins(self.backend, self._webhooks, nodes=config.nodes))
         signer = Signer(identity.token_key)
         requests = TokenRequests(signer, ISSUER, audiences, lookups, world)
         builtins = assemble(reviews.handlers(authentication, authorization, requests), world.clock.now)

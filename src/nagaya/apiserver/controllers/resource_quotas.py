@@ -48,7 +48,8 @@ class ResourceQuotas:
         if event.table == _TABLE:
             if event.record is not None:
                 self._note(event.key)
-                yield event.key
+                if not _is_charge(event):
+                    yield event.key
             else:
                 self._forget(event.key)
         if namespace in self._quotas:
@@ -157,3 +158,13 @@ def _same(left: dict[str, str], right: dict[str, str]) -> bool:
     return all(
         text == right[name] or quantity.parse(text) == quantity.parse(right[name]) for name, text in left.items()
     )
+
+
+def _is_charge(event: Event) -> bool:
+    """Whether a quota was only charged, which admission does before the charged object is stored: counting now would
+    undo it."""
+    if event.previous is None or event.record is None:
+        return False
+    new, old = event.record.object(), event.previous.object()
+    hard = (new.get("spec") or {}).get("hard")
+    return new.get("spec") == old.get("spec") and hard == (new.get("status") or {}).get("hard")

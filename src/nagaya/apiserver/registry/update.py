@@ -129,7 +129,7 @@ async def _change(
 
 def _admission_write(call: Call, new: JsonObject, old: JsonObject, options: WriteOptions) -> Attributes:
     kind = call.subresource.kind if call.subresource else call.resource.gvk
-    shown = options.admission_object("UpdateOptions" if options.kind != "PatchOptions" else "PatchOptions")
+    shown = options.admission_object("UpdateOptions")
     namespace = call.namespace
     if call.resource.gvr == ("", "v1", "namespaces"):
         namespace = call.name

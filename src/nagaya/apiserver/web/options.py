@@ -31,17 +31,17 @@ class WriteOptions:
     field_manager: str = ""
     field_validation: str = "Warn"
     force: bool | None = None
+    validation_given: bool = False
 
     def admission_object(self, kind: str) -> JsonObject:
         """The options as an admission webhook sees them."""
         body: JsonObject = {"kind": kind, "apiVersion": f"{META}/v1"}
         if self.dry_run:
             body["dryRun"] = ["All"]
-        if self.force is not None and kind == "PatchOptions":
-            body["force"] = self.force
         if self.field_manager:
             body["fieldManager"] = self.field_manager
-        body["fieldValidation"] = self.field_validation
+        if self.validation_given:
+            body["fieldValidation"] = self.field_validation
         return body
 
 
@@ -63,7 +63,7 @@ def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteO
         errors.append(field_errors.not_supported("fieldValidation", validation, _VALIDATION))
     if errors:
         raise status.invalid(GroupKind(META, kind), "", errors)
-    return WriteOptions(kind, bool(dry_run), manager, validation or "Warn", force)
+    return WriteOptions(kind, bool(dry_run), manager, validation or "Warn", force, bool(validation))
 
 
 def _validate_dry_run(values: Sequence[str]) -> list[FieldError]:

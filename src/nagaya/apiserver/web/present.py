@@ -98,6 +98,8 @@ def partial(obj: JsonObject, version: str) -> JsonObject:
 async def page(resource: Resource, found: Page, wanted: Wanted, request: Request) -> Response:
     """The answer to a list."""
     metadata = found.metadata()
+    if not resource.builtin and not wanted.transform:
+        metadata.setdefault("continue", "")  # Go's lists of untyped objects always say it
     plain = not wanted.transform and not wanted.pretty and wanted.media_type == negotiation.JSON
     if plain and found.objects is None:
         head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}

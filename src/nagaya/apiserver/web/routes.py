@@ -45,6 +45,8 @@ def find(resource: Resource | None, info: RequestInfo, request: Request, builtin
             return missing
         raise status.no_such_resource()
     if info.subresource and info.subresource not in resource.subresources:
+        if not resource.builtin:
+            raise status.not_found(resource.group_resource, info.name)
         if missing is not None:
             return missing
         raise status.no_such_resource()
