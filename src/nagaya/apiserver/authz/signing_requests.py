@@ -123,7 +123,7 @@ def _keep_conditions(conditions: list[JsonObject], before: Sequence[JsonObject],
     kept = [each for each in before if each.get("type") == kind]
     if len(positions) == len(kept):
         for position, condition in zip(positions, kept, strict=True):
-            conditions[position] = condition
+            conditions[position] = dict(condition)
 
 
 def _date(condition: JsonObject, before: Sequence[JsonObject], now: str) -> None:
