@@ -17,7 +17,7 @@ from support.targets import Embedded, OverNetwork
 
 USERS = {
     "admin": User("admin-by-token", "admin-by-token-uid", ("system:masters",)),
-    "bob": User("bob", "bob-uid", ()),
+    "bob": User("bob", "bob-uid", ("",)),  # what an empty column in the token file makes of it
 }
 _CORPUS = list(scenarios())
 

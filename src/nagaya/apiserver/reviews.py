@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from nagaya.apiserver.apply.manager import FieldManager
 from nagaya.apiserver.authn.chain import Authentication
 from nagaya.apiserver.authn.reviews import review_self, review_token
-from nagaya.apiserver.authn.token_requests import TokenRequests
+from nagaya.apiserver.authn.token_requests import DEFAULT_SECONDS, TokenRequests
 from nagaya.apiserver.authorization import Authorization
 from nagaya.apiserver.authz import access_reviews
 from nagaya.apiserver.builtins import decode, facts
@@ -93,12 +94,15 @@ async def _read(call: Call) -> JsonObject:
         return decode.normalise(struct, value, strict=report, body=body, repeated=repeated)
 
     obj = read_object(call, kind, decoder, asked.field_validation)
+    if kind.kind == "TokenRequest" and obj["spec"].get("expirationSeconds") is None:
+        obj["spec"]["expirationSeconds"] = DEFAULT_SECONDS
     metadata = metadata_of(obj)
     wipe(metadata)
     place(metadata, call.namespace)
-    if not call.subresource:
-        manager = call.manager(asked.field_manager)
-        obj = await call.resource.managers.update(None, obj, manager=manager, now=call.backend.now())
+    part = call.subresource.name if call.subresource else ""
+    managers = FieldManager(kind, {kind.api_version: struct}) if part else call.resource.managers
+    manager = call.manager(asked.field_manager)
+    obj = await managers.update(None, obj, manager=manager, now=call.backend.now(), subresource=part)
     write = admission_write(call, obj, asked)
     await call.backend.admission.mutate(write)
     assert write.object is not None

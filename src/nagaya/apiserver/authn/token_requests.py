@@ -21,7 +21,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.world import World
 
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
-_DEFAULT_SECONDS: Final = 3600
+DEFAULT_SECONDS: Final = 3600
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 # Kubelets ask for exactly this where the pod did not: such tokens are accepted for a year, and only remarked in the
@@ -85,7 +85,7 @@ class TokenRequests:
         spec = dict(body.get("spec") or {})
         spec["audiences"] = spec.get("audiences") or list(self._api_audiences)
         if spec.get("expirationSeconds") is None:
-            spec["expirationSeconds"] = _DEFAULT_SECONDS
+            spec["expirationSeconds"] = DEFAULT_SECONDS
         spec.setdefault("boundObjectRef", None)
         _check_lifetime(spec["expirationSeconds"])
         own_metadata = {

@@ -152,7 +152,9 @@ def _check_versions(spec: _Spec, compile_rules: RuleCompiler | None) -> Iterator
         yield invalid(where, internal_form.versions(spec.versions), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid(where, internal_form.versions(spec.versions), detail)
+        yield invalid(
+            where, internal_form.versions(spec.versions) if spec.raw.get("versions") is not None else None, detail
+        )
     if given and given[0] and (problems := names.dns1035_label(given[0])):
         yield invalid(_SPEC.child("version"), given[0], ",".join(problems))
 
