@@ -143,7 +143,6 @@ async def read_list(load: Load, context: ssl.SSLContext) -> dict[str, Any]:
 
 async def watch(load: Load, context: ssl.SSLContext) -> dict[str, Any]:
     """One writer, many watchers: from sending the write to its event at each of them."""
-    writer = await Client.connect(load, context)
     sent: dict[str, float] = {}
     took: list[float] = []
     connected = asyncio.Semaphore(50)
@@ -172,6 +171,7 @@ async def watch(load: Load, context: ssl.SSLContext) -> dict[str, Any]:
     began = time.perf_counter()
     await asyncio.wait([asyncio.ensure_future(ready.wait()), *watchers], return_when=asyncio.FIRST_COMPLETED)
     connecting = time.perf_counter() - began
+    writer = await Client.connect(load, context)
     began = time.perf_counter()
     for number in range(load.count):
         name = f"{load.prefix}-{number}"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.boats import BOAT, CONFIG_MAP, DEFINITION
 from support.running_server import RunningServer
 
 TOOL_TIMEOUT = 60.0
@@ -120,6 +121,28 @@ def kubectl(running_server: RunningServer, tool_home: Path, tmp_path: Path) -> I
 def helm(kubectl: Tool) -> Tool:
     """Helm as the administrator, in the same namespace as kubectl."""
     return Tool(_installed("helm"), kubectl.home, kubectl.kubeconfig, kubectl.namespace)
+
+
+@pytest.fixture
+def settings(kubectl: Tool) -> str:
+    kubectl("apply", "-f", "-", input=CONFIG_MAP)
+    return "configmap/settings"
+
+
+@pytest.fixture
+def group(kubectl: Tool) -> Iterator[str]:
+    """A group of its own with the kind Boat in it."""
+    name = f"g{uuid.uuid4().hex[:8]}.example.com"
+    kubectl("create", "-f", "-", input=DEFINITION.replace("$GROUP", name))
+    kubectl("wait", "--for=condition=Established", f"crd/boats.{name}", "--timeout=20s")
+    yield name
+    kubectl("delete", "crd", f"boats.{name}", "--ignore-not-found")
+
+
+@pytest.fixture
+def boat(kubectl: Tool, group: str) -> str:
+    kubectl("create", "-f", "-", input=BOAT.replace("$GROUP", group))
+    return f"boats.{group}/swan"
 
 
 def _installed(name: str) -> Path:
