@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from cryptography import x509
 
-from nagaya.apiserver.crd import urls
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import (
     FieldError,
@@ -21,6 +20,7 @@ from nagaya.apiserver.meta.field_errors import (
     required,
 )
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.webhooks.client_config import client_config_errors
 
 STRATEGIES: Final = ("None", "Webhook")
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
@@ -65,64 +65,10 @@ def has_known_review_version(conversion: JsonObject | None) -> bool:
 
 
 def _check_client(client: JsonObject, path: Path, *, readable_ca: bool) -> Iterator[FieldError]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield required(path, "exactly one of url or service is required")
-    elif url is not None:
-        yield from _check_url(url, path.child("url"))
-    elif service is not None:
-        yield from _check_service(service, path.child("service"))
+    yield from client_config_errors(client, path)
     bundle = client.get("caBundle")
     if bundle and readable_ca and (problem := ca_problem(bundle)):
         yield invalid(path.child("caBundle"), bundle, problem)
-
-
-def _check_url(text: str, path: Path) -> Iterator[FieldError]:
-    form = "; desired format: https://host[/path]"
-    try:
-        url = urls.parse(text)
-    except ValueError as error:
-        yield required(path, f"url must be a valid URL: {error}{form}")
-        return
-    if url.scheme != "https":
-        yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{form}")
-    if not url.host:
-        yield invalid(path, url.host, f"host must be specified{form}")
-    if url.user is not None:
-        yield invalid(path, url.user, "user information is not permitted in the URL")
-    if url.fragment:
-        yield invalid(path, url.fragment, "fragments are not permitted in the URL")
-    if url.query:
-        yield invalid(path, url.query, "query parameters are not permitted in the URL")
-
-
-def _check_service(service: JsonObject, path: Path) -> Iterator[FieldError]:
-    # The real server has name and namespace the wrong way round here.
-    if not service.get("namespace"):
-        yield required(path.child("name"))
-    if not service.get("name"):
-        yield required(path.child("namespace"))
-    port = service.get("port")
-    port = 443 if port is None else port
-    if problems := names.port_number(port):
-        yield invalid(path.child("port"), port, f"port is not valid: {', '.join(problems)}")
-    yield from _check_service_path(service.get("path") or "", path.child("path"))
-
-
-def _check_service_path(text: str, path: Path) -> Iterator[FieldError]:
-    if text in ("", "/"):
-        return
-    if text == "//":
-        yield invalid(path, text, "segment[0] may not be empty")
-        return
-    if not text.startswith("/"):
-        yield invalid(path, text, "must start with a '/'")
-    for position, segment in enumerate(text[1:].removesuffix("/").split("/")):
-        if not segment:
-            yield invalid(path, text, f"segment[{position}] may not be empty")
-            continue
-        for problem in names.dns_subdomain(segment):
-            yield invalid(path, text, f"segment[{position}]: {problem}")
 
 
 def _check_review_versions(versions: Sequence[str], path: Path, known: bool) -> Iterator[FieldError]:
