@@ -160,8 +160,9 @@ class ApiServer:
         return server
 
     async def _begin(self) -> None:
-        self._runner.start()
+        # First what every server has, then the controllers: they would look at each default role as it comes.
         await bootstrap(self.backend, self._config.host, self._config.port)
+        self._runner.start()
         self._ready = True
 
     def _unready(self) -> str:

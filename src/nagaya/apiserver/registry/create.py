@@ -35,8 +35,7 @@ async def create(backend: Backend, call: Call, obj: JsonObject, options: WriteOp
     place(metadata, call.namespace)
     drop_duplicate_owners(metadata, call.warn, after_admission=False)
     obj = await resource.managers.update(None, obj, manager=call.manager(options.field_manager), now=backend.now())
-    write = admission_write(call, obj, options)
-    await backend.admission.mutate(write)
+    write = await admit(backend, call, obj, options)
     assert write.object is not None
     obj = write.object
     drop_duplicate_owners(metadata_of(obj), call.warn, after_admission=True)
@@ -64,6 +63,15 @@ def admission_write(call: Call, obj: JsonObject, options: WriteOptions) -> Attri
     shown = options.admission_object("CreateOptions")
     kind = call.subresource.kind if call.subresource else call.resource.gvk
     return Attributes(call, Operation.CREATE, kind, namespace, name, obj, None, shown, options.dry_run)
+
+
+async def admit(backend: Backend, call: Call, obj: JsonObject, options: WriteOptions) -> Attributes:
+    """Let admission change a new object. Raises 403 if none can be created at the moment."""
+    write = admission_write(call, obj, options)
+    if call.resource.closed:
+        raise status.forbidden(call.resource.group_resource, write.name, call.resource.closed)
+    await backend.admission.mutate(write)
+    return write
 
 
 async def _create_once(backend: Backend, call: Call, obj: JsonObject, options: WriteOptions) -> Outcome:

@@ -128,17 +128,15 @@ async def _collect(
     objects: list[JsonObject] | None = None
     if selection.by_object:
         # Selected by something inside the object: it has to be decoded, and is then served from what was decoded.
-        candidates = [record for record in candidates if selection.matches_record(record)]
+        candidates = selection.of(candidates)
         decoded = await resource.codec.decode(candidates)
         objects = []
         for record, obj in zip(candidates, decoded, strict=True):
             if selection.matches_object(obj):
                 kept.append(record)
                 objects.append(obj)
-    elif selection.is_everything:
-        kept = list(candidates)
     else:
-        kept = [record for record in candidates if selection.matches_record(record)]
+        kept = selection.of(candidates)
     page = Page(snapshot.revision, kept, objects)
     if 0 < limit < len(kept):
         page.records = kept[:limit]

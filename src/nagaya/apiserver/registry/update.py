@@ -18,6 +18,7 @@ from nagaya.apiserver.registry import create
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
+from nagaya.apiserver.registry.preconditions import other_uid
 from nagaya.apiserver.registry.storing import labels_of, store_failure
 from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.registry.system_metadata import drop_duplicate_owners, metadata_of, place
@@ -65,8 +66,7 @@ async def _create(backend: Backend, call: Call, produce: Produce, options: Write
     if uid := metadata_of(obj).get("uid"):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise status.conflict(call.resource.group_resource, call.name, why)
-    write = create.admission_write(call, obj, options)
-    await backend.admission.mutate(write)
+    write = await create.admit(backend, call, obj, options)
     assert write.object is not None
     obj = write.object
     drop_duplicate_owners(metadata_of(obj), call.warn, after_admission=True)
@@ -101,9 +101,7 @@ async def _change(
     resource = call.resource
     old = await resource.load(record)
     if uid and uid != old["metadata"]["uid"]:
-        raise status.conflict(
-            resource.group_resource, call.name, precondition_failed(resource.table, record.key, uid, old)
-        )
+        raise status.conflict(resource.group_resource, call.name, other_uid(resource, record.key, uid, old))
     new = await produce(old, lambda: resource.load(record))
     place(metadata_of(new), call.namespace)
     write = _admission_write(call, new, old, options)
@@ -258,12 +256,3 @@ async def remove(backend: Backend, call: Call, record: Record, last: JsonObject,
             raise store_failure(failure) from failure
         resource.strategy.after_delete(last)
     return Outcome(resource, object=last, removed=True)
-
-
-def precondition_failed(table: str, key: str, uid: str, old: JsonObject) -> str:
-    """The words for an object that is another one of the same name."""
-    place_in_store = f"/registry/{table}/{key}"
-    return (
-        f"StorageError: invalid object, Code: 4, Key: {place_in_store}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-    )

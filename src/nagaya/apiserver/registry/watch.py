@@ -133,9 +133,7 @@ async def _initial(
 ) -> AsyncIterator[bytes]:
     resource, selection = request.resource, request.selection
     chunk: list[bytes] = []
-    for record in backend.store.list(resource.table, request.prefix).records:
-        if not selection.matches_record(record):
-            continue
+    for record in selection.of(backend.store.list(resource.table, request.prefix).records):
         if selection.by_object and not selection.matches_object(await resource.load(record)):
             continue
         chunk.append(await printer.line("ADDED", record, record.revision, None))
