@@ -40,8 +40,8 @@ test-integration: install helm ## the embedded server with real clients
 test-real: install helm kubernetes ## the same against real Kubernetes, differential and conformance tests
 	@$(BIN)/pytest -q tests/real
 
-kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 15 min)
-	@$(BIN)/nagaya kubernetes install --with e2e
+kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 20 min)
+	@$(BIN)/nagaya kubernetes install --with e2e --with cluster-api
 
 helm: .venv/bin/helm
 

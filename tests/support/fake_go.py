@@ -14,7 +14,8 @@ printf '%s\\n' "$*" >> "$FAKE_GO_CALLS"
 case "$1" in
 env) [ -z "$FAKE_GO_TOO_OLD" ] || { echo "go: go.mod requires go >= 1.26.0 (running go 1.20)" >&2; exit 1; }
      echo go1.26.8; exit ;;
-list) echo "go: downloading k8s.io/api v0.36.3" >&2
+list) case "$*" in *{{.Dir}}*) echo "$FAKE_GO_MODULE"; exit ;; esac
+      echo "go: downloading k8s.io/api v0.36.3" >&2
       [ -z "$FAKE_GO_NO_PROXY" ] || { echo "go: k8s.io/api: dial tcp: no such host" >&2; exit 1; }
       case "$*" in *-test*) echo "e2e k8s.io/kubernetes/test/e2e"; echo "main k8s.io/kubernetes/test/e2e.test"
                             echo "x k8s.io/x [k8s.io/kubernetes/test/e2e.test]" ;;
@@ -24,7 +25,7 @@ esac
 echo fmt >&2; echo k8s.io/api/core/v1 >&2
 [ -z "$FAKE_GO_BROKEN" ] || { echo "# k8s.io/api/core/v1" >&2; echo "types.go:1:1: syntax error" >&2; exit 1; }
 [ -z "$FAKE_GO_SLEEP" ] || { echo $$ > "$FAKE_GO_CALLS.pid"; sleep "$FAKE_GO_SLEEP" & wait; }
-stamped=$(printf '%s' "$*" | sed -n 's/.*component-base\\/version.gitVersion=\\([^ ]*\\).*/\\1/p')
+stamped=$(printf '%s' "$*" | sed -n 's/.*\\/version.gitVersion=\\([^ ]*\\).*/\\1/p')
 while [ $# -gt 0 ]; do
   if [ "$1" = -o ]; then printf '#!/bin/sh\\necho %s\\n' "${stamped:-3.7.3}" > "$2"; chmod +x "$2"; fi
   shift
@@ -37,13 +38,21 @@ class FakeGo:
 
     def __init__(self, folder: Path) -> None:
         self._calls = folder / "calls"
+        self._module = folder / "module"
         put_program(folder / "bin" / "go", script(_FAKE_GO))
         self.environment = {
             "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
             "HOME": str(folder / "home"),
             "XDG_CACHE_HOME": str(folder / "cache"),
             "FAKE_GO_CALLS": str(self._calls),
+            "FAKE_GO_MODULE": str(self._module),
         }
+
+    def put(self, path: str, text: str) -> None:
+        """Put a file into the module of every package."""
+        target = self._module / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
 
     @property
     def calls(self) -> list[str]:

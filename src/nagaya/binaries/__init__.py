@@ -1,8 +1,8 @@
-"""The real Kubernetes programs and etcd: found, downloaded or built.
+"""The real Kubernetes programs, etcd and upstream's Cluster API: found, downloaded or built.
 
-Hosted tenants run the real kube-apiserver, and tests and benchmarks judge the embedded one by it, so both need the same
-programs in known versions on machines that differ in what they can reach. `Installer.ensure` (installer.py) is the
-door; behind it stand, in the order they are asked:
+Hosted tenants run the real kube-apiserver, and tests and benchmarks judge the embedded one by it and Nagaya's
+controllers by upstream's, so all need the same programs in known versions on machines that differ in what they can
+reach. `Installer.ensure` (installer.py) is the door; behind it stand, in the order they are asked:
 
     provided.py   a folder that the user named in NAGAYA_KUBERNETES_BIN
     cache.py      what an earlier call left, with the checksum that was recorded then

@@ -107,12 +107,12 @@ class Shelf:
             self._write_record(program, record)
         return record
 
-    def adopt(self, program: str, staged: Path, source: str, installed: str) -> Record:
+    def adopt(self, program: str, staged: Path, source: str, installed: str, *, mode: int = 0o755) -> Record:
         """Take a finished file over. It must lie on the same file system, and is gone from where it was."""
         target = self.path(program)
         with writing(target):
             self.folder.mkdir(parents=True, exist_ok=True)
-            staged.chmod(0o755)
+            staged.chmod(mode)
             _sync(staged)
             # An old record must not outlive the file that it describes.
             self._record_path(program).unlink(missing_ok=True)

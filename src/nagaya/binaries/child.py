@@ -11,8 +11,10 @@ import selectors
 import signal
 import subprocess
 import tempfile
+import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from nagaya.binaries.errors import BinariesError
 _TICK = 1.0
 _GRACE = 10.0
 _KEPT_LINES = 2000
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ChildFailed(BinariesError):
@@ -45,7 +48,7 @@ class Child:
 
     def run(self, heard: Callable[[str], None], tick: Callable[[], None] | None = None) -> str:
         """What the command wrote to standard output; ChildFailed if it failed."""
-        with tempfile.TemporaryFile(dir=self.folder) as out:
+        with tempfile.TemporaryFile(dir=self.folder) as out, _undisturbed() as disturb:
             try:
                 process = subprocess.Popen(
                     self.command,
@@ -61,6 +64,7 @@ class Child:
                 raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error
             with process:
                 try:
+                    disturb()
                     kept = _listen(process, heard, tick)
                     code = process.wait()
                 except BaseException:
@@ -70,6 +74,31 @@ class Child:
                 raise ChildFailed(code, "\n".join(kept))
             out.seek(0)
             return out.read().decode(errors="replace")
+
+
+@contextmanager
+def _undisturbed() -> Iterator[Callable[[], None]]:
+    """Lets signals wait until what this gives is called, once the child is in hand.
+
+    One that interrupted the start would leave behind a child that nobody knows and nobody ends.
+    """
+    waiting: list[int] = []
+    previous = {}
+    # Python handles signals in its main thread, and only there can they disturb or be held.
+    if threading.current_thread() is threading.main_thread():
+        heeded = [number for number in _INTERRUPTS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+        previous = {number: signal.signal(number, lambda sent, _: waiting.append(sent)) for number in heeded}
+
+    def disturb() -> None:
+        while previous:
+            signal.signal(*previous.popitem())
+        while waiting:
+            signal.raise_signal(waiting.pop())
+
+    try:
+        yield disturb
+    finally:
+        disturb()
 
 
 def _listen(

@@ -5,6 +5,8 @@ the commit is left empty, because the module proxy does not tell it, and the bui
 the same version gives the same bytes. `go.sum` is never changed by a build (`-mod=readonly`): what is not pinned is
 not compiled.
 
+A manifest is not compiled but copied out of the same module, checked by the same `go.sum`, into one file.
+
 Everything of one product is one activity: Go is asked once which packages its cache lacks, and names them as it
 compiles them, which is what the bar counts.
 """
@@ -28,6 +30,13 @@ from nagaya.binaries.source import Staged, Workplace
 
 _FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
 _USUAL_PLACE = Path("/usr/local/go/bin/go")
+_SEPARATOR = "---\n"
+_STAMPED: dict[Product, tuple[str, ...]] = {
+    "kubernetes": ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"),
+    "etcd": (),
+    "cluster-api": ("sigs.k8s.io/cluster-api/version",),
+}
+"""The packages that hold a product's version; etcd's is a constant in its source."""
 _STALE = "{{if .Stale}}{{.Name}} {{.ImportPath}}{{end}}"
 
 
@@ -58,8 +67,12 @@ class GoBuild:
             build.survey(programs, activity)
             for program in programs:
                 target = work.staging / program.name
-                build.make(program, target, activity)
-                yield Staged(program, target, f"built by {toolchain} from {program.package}@{version}")
+                if program.is_manifest:
+                    build.collect(program, target)
+                    yield Staged(program, target, f"copied from {program.package}@{version}")
+                else:
+                    build.make(program, target, activity)
+                    yield Staged(program, target, f"built by {toolchain} from {program.package}@{version}")
 
     def _go(self) -> str:
         found = shutil.which("go", path=self.environment.get("PATH", os.defpath))
@@ -105,7 +118,7 @@ class _Build:
     def survey(self, programs: Sequence[Program], activity: Activity) -> None:
         """Find out what is to be compiled; modules that are missing are downloaded on the way."""
         activity.note("fetching modules")
-        plain = [program.package for program in programs if not program.is_test_binary]
+        plain = [program.package for program in programs if not (program.is_test_binary or program.is_manifest)]
         tests = [program.package for program in programs if program.is_test_binary]
         if plain:
             self._stale.update(self._stale_of(plain, activity))
@@ -136,8 +149,21 @@ class _Build:
         if not target.is_file():
             raise SourceFailed(f"go said it built {program.package}, but made no file")
 
+    def collect(self, program: Program, target: Path) -> None:
+        """Put the files of a manifest into one, under a line that tells what it is."""
+        folder = Path(self._run("list", *_FLAGS, "-f", "{{.Dir}}", program.package).strip())
+        documents = [f"# {program.package} {self.module.version}\n"]
+        for pattern in program.manifests:
+            files = sorted(folder.glob(pattern))
+            if not files:
+                raise SourceFailed(f"{program.package}@{self.module.version} has no {pattern}")
+            documents += [f"{_SEPARATOR}{file.read_text().removeprefix(_SEPARATOR).rstrip()}\n" for file in files]
+        with writing(target):
+            target.write_text("".join(documents))
+
     def _stamps(self) -> str:
-        if self.module.product == "etcd":
+        packages = _STAMPED[self.module.product]
+        if not packages:
             return "-s -w"
         major, minor, _ = triple(self.module.version)
         stamps = {
@@ -148,7 +174,6 @@ class _Build:
             "gitCommit": "",
             "buildDate": self.module.tagged,
         }
-        packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
         return "-s -w " + " ".join(
             f"-X {package}.{name}={value}" for package in packages for name, value in stamps.items()
         )

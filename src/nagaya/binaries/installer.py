@@ -29,7 +29,10 @@ from nagaya.binaries.source import Source, Workplace
 from nagaya.binaries.version_check import expect_version
 from nagaya.world import World
 
-_PRODUCTS: tuple[Product, ...] = ("etcd", "kubernetes")
+_PRODUCTS: tuple[Product, ...] = ("etcd", "kubernetes", "cluster-api")
+
+# Cluster API has none: its managers are published as container images only.
+_SITES: dict[Product, str] = {"etcd": "https://github.com (etcd's releases)", "kubernetes": "https://dl.k8s.io"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Binaries:
 
 
 class Installer:
-    """Provides the programs of Kubernetes and etcd on this machine."""
+    """Provides the programs of Kubernetes, etcd and Cluster API on this machine."""
 
     def __init__(
         self,
@@ -183,11 +186,12 @@ class Installer:
             try:
                 with closing(source.provide(product, version, list(remaining.values()), work)) as stream:
                     for staged in stream:
+                        mode = 0o644 if staged.program.is_manifest else 0o755
                         with writing(staged.path):
-                            staged.path.chmod(0o755)
+                            staged.path.chmod(mode)
                         expect_version(staged.program, staged.path, version)
                         date = self._clock.now().isoformat(timespec="seconds")
-                        record = shelf.adopt(staged.program.name, staged.path, staged.origin, date)
+                        record = shelf.adopt(staged.program.name, staged.path, staged.origin, date, mode=mode)
                         found[staged.program.name] = self._binary(release, staged.program, record)
                         del remaining[staged.program.name]
             except SourceFailed as failure:
@@ -201,8 +205,9 @@ class Installer:
 
 
 def _remedies(product: Product, version: str) -> list[str]:
-    site = "https://github.com (etcd's releases)" if product == "etcd" else "https://dl.k8s.io"
-    remedies = [f"give this machine a route to {site}; HTTPS_PROXY is respected"]
+    remedies = []
+    if product in _SITES:
+        remedies.append(f"give this machine a route to {_SITES[product]}; HTTPS_PROXY is respected")
     module = pinned_module(product, version)
     if module is not None:
         remedies.append(

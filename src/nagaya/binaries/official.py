@@ -53,6 +53,8 @@ class OfficialReleases:
         """One program after the other; SourceFailed at the first that cannot be had."""
         if self.platform.system != "linux" or self.platform.architecture not in _PUBLISHED:
             raise SourceFailed(f"nothing is published for {self.platform}")
+        if product == "cluster-api":
+            raise SourceFailed("Cluster API's managers are published as container images only")
         for program in programs:
             publication = self._publication(program, version)
             digest = self._digest(publication)

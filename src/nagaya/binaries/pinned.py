@@ -24,6 +24,7 @@ _TAGGED: dict[tuple[Product, str], str] = {
     ("kubernetes", "v1.36.3"): "2026-07-22T18:07:38Z",
     ("kubernetes", "v1.37.1"): "2026-09-23T17:06:22Z",
     ("etcd", "v3.7.3"): "2026-10-22T23:01:34Z",
+    ("cluster-api", "v1.14.0"): "2026-07-30T16:27:41Z",
 }
 
 

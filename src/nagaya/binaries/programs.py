@@ -1,35 +1,67 @@
-"""The programs by name: which product each belongs to, where its source is, how it tells its version."""
+"""The programs by name: which product each belongs to, where its source is, how it tells its version.
+
+Cluster API's managers are of no use without their custom resource definitions and webhook configurations, of exactly
+the same version. So a manifest counts as a program here: a file that comes out of the same module, is kept in the cache
+under the same rules, and tells its version, in its first line.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from nagaya.binaries.errors import UnknownRequest
 
-Product = Literal["kubernetes", "etcd"]
+Product = Literal["kubernetes", "etcd", "cluster-api"]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One executable of one product."""
+    """One executable of one product, or a manifest."""
 
     name: str
     product: Product
     package: str
-    """The Go package that it is built from."""
+    """The Go package that it is built from, or in whose folder the manifest is."""
     version_arguments: tuple[str, ...] = ("--version",)
     is_test_binary: bool = False
     """Made by `go test -c`, and published inside an archive of its own."""
+    tells_at_start: bool = False
+    """Has no option that tells its version: it says so as it starts, and then stops for want of an API server."""
+    manifests: tuple[str, ...] = ()
+    """For a manifest: the files that it is made of, as patterns below the folder of the package."""
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether it is read and not run."""
+        return bool(self.manifests)
 
 
 def _kubernetes(name: str, *version_arguments: str) -> Program:
     return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", version_arguments or ("--version",))
 
 
+def _manager(part: str, package: str) -> tuple[Program, Program]:
+    """One of Cluster API's managers, and what has to be in the API server before it starts."""
+    name = f"cluster-api-{part}"
+    # A kubeconfig that holds nothing: whatever cluster the user has at hand must not get a second set of controllers.
+    manager = Program(name, "cluster-api", package, (f"--kubeconfig={os.devnull}",), tells_at_start=True)
+    files = ("config/crd/bases/*.yaml", "config/webhook/manifests.yaml")
+    return manager, Program(f"{name}.yaml", "cluster-api", package, manifests=files)
+
+
 ETCD = Program("etcd", "etcd", "go.etcd.io/etcd/server/v3")
 E2E = Program("e2e.test", "kubernetes", "k8s.io/kubernetes/test/e2e", is_test_binary=True)
+
+CLUSTER_API: tuple[Program, ...] = (
+    Program("clusterctl", "cluster-api", "sigs.k8s.io/cluster-api/cmd/clusterctl", ("version", "--output=short")),
+    *_manager("core", "sigs.k8s.io/cluster-api/core"),
+    *_manager("bootstrap-kubeadm", "sigs.k8s.io/cluster-api/bootstrap/kubeadm"),
+    *_manager("controlplane-kubeadm", "sigs.k8s.io/cluster-api/controlplane/kubeadm"),
+    *_manager("infrastructure-docker", "sigs.k8s.io/cluster-api/test/infrastructure/docker"),
+)
 
 _ALL: tuple[Program, ...] = (
     ETCD,
@@ -41,14 +73,20 @@ _ALL: tuple[Program, ...] = (
     _kubernetes("kube-proxy"),
     _kubernetes("kubectl", "version", "--client"),
     E2E,
+    *CLUSTER_API,
 )
 _BY_NAME = {program.name: program for program in _ALL}
 
-STANDARD: tuple[str, ...] = tuple(program.name for program in _ALL if not program.is_test_binary)
-"""What a control plane and its nodes are made of."""
-
-EXTRAS: dict[str, tuple[str, ...]] = {"e2e": (E2E.name,)}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "cluster-api": tuple(program.name for program in CLUSTER_API),
+    "e2e": (E2E.name,),
+}
 """What is provided on request only, by the word that asks for it."""
+
+_ON_REQUEST = {name for names in EXTRAS.values() for name in names}
+
+STANDARD: tuple[str, ...] = tuple(program.name for program in _ALL if program.name not in _ON_REQUEST)
+"""What a control plane and its nodes are made of."""
 
 
 def programs_named(names: Iterable[str]) -> list[Program]:

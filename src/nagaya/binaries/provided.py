@@ -49,6 +49,6 @@ def _checked(program: Program, path: Path, release: Release) -> str | BinariesEr
         if triple(told) < OLDEST_ETCD:
             oldest = ".".join(map(str, OLDEST_ETCD))
             return ProvidedMismatch(f"{program.name} is {told}, older than v{oldest}, which Kubernetes needs")
-    elif told != release.kubernetes:
-        return ProvidedMismatch(f"{program.name} is {told}, not {release.kubernetes}")
+    elif told != release.of(program.product):
+        return ProvidedMismatch(f"{program.name} is {told}, not {release.of(program.product)}")
     return told

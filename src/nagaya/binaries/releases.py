@@ -1,4 +1,4 @@
-"""Versions: how they are written, which etcd goes with which Kubernetes, and which machine they are for."""
+"""Versions: how they are written, which others go with a Kubernetes version, and which machine they are for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nagaya.binaries.programs import Product
 
 DEFAULT_VERSION = "v1.36.3"
 ETCD_VERSION = "v3.7.3"
+CLUSTER_API_VERSION = "v1.14.0"
 
 OLDEST_ETCD = (3, 5, 24)
 """The oldest etcd that kubeadm 1.35 to 1.37 accept; kube-apiserver's watch progress needs 3.5.13."""
@@ -24,10 +25,11 @@ _ARCHITECTURES |= {"ppc64le": "ppc64le", "s390x": "s390x"}
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A Kubernetes version and the etcd that it is run with."""
+    """A Kubernetes version, the etcd that it is run with, and the Cluster API that is tried on it."""
 
     kubernetes: str
     etcd: str = ETCD_VERSION
+    cluster_api: str = CLUSTER_API_VERSION
 
     @classmethod
     def parse(cls, version: str) -> Release:
@@ -41,7 +43,13 @@ class Release:
 
     def of(self, product: Product) -> str:
         """The version of one product in this release."""
-        return self.etcd if product == "etcd" else self.kubernetes
+        match product:
+            case "kubernetes":
+                return self.kubernetes
+            case "etcd":
+                return self.etcd
+            case "cluster-api":
+                return self.cluster_api
 
 
 def find_version(text: str) -> str | None:

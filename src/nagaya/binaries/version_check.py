@@ -1,4 +1,7 @@
-"""Asks a program for its version. It is the one proof that a file runs on this machine and is what its name says."""
+"""Asks a program for its version. It is the one proof that a file runs on this machine and is what its name says.
+
+A manifest is not run; its first line tells what it is.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,13 @@ from nagaya.binaries.releases import find_version
 _PATIENCE = 60.0
 """Seconds. A cold 100 MB file from a slow disk takes a while to load; a program that hangs must not hang us."""
 
+_TOLD_AT_START = "Version: "
+
 
 def version_of(program: Program, path: Path) -> str:
     """The version that the program tells, as `v1.36.3`; SourceFailed if it does not run or tells none."""
+    if program.is_manifest:
+        return _version_in_first_line(path)
     # kubectl would stop at a kubeconfig that it cannot read, though it needs none for this.
     environment = {**os.environ, "KUBECONFIG": os.devnull}
     try:
@@ -32,13 +39,27 @@ def version_of(program: Program, path: Path) -> str:
     except OSError as error:
         raise SourceFailed(f"{path} does not run: {error.strerror or error}") from error
     words = finished.stdout.decode(errors="replace")
-    if finished.returncode != 0:
+    if program.tells_at_start:
+        words = finished.stderr.decode(errors="replace").partition(_TOLD_AT_START)[2].partition("\n")[0]
+    elif finished.returncode != 0:
         complaint = finished.stderr.decode(errors="replace").strip().splitlines()
         evidence = complaint[-1] if complaint else "nothing on stderr"
         raise SourceFailed(f"{path} ended with code {finished.returncode} when asked for its version: {evidence}")
     version = find_version(words)
     if version is None:
         raise SourceFailed(f"{path} told no version but {words.strip()[:80]!r}")
+    return version
+
+
+def _version_in_first_line(path: Path) -> str:
+    try:
+        with path.open(errors="replace") as file:
+            line = file.readline(200)
+    except OSError as error:
+        raise SourceFailed(f"{path} cannot be read: {error.strerror or error}") from error
+    version = find_version(line) if line.startswith("#") else None
+    if version is None:
+        raise SourceFailed(f"{path} tells no version in its first line but {line.strip()[:80]!r}")
     return version
 
 

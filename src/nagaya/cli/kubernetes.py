@@ -31,7 +31,8 @@ def kubernetes() -> None:
     "extras",
     multiple=True,
     type=click.Choice(sorted(EXTRAS)),
-    help="Also provide this; can be given more than once. e2e: Kubernetes' own end-to-end tests (e2e.test).",
+    help="Also provide this; can be given more than once. e2e: Kubernetes' own end-to-end tests (e2e.test). "
+    "cluster-api: clusterctl, and upstream's managers with their manifests, for comparison.",
 )
 @click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
 def install(version: str, extras: tuple[str, ...], verify: bool) -> None:

@@ -50,6 +50,11 @@ def test_an_adopted_program_is_executable_in_its_place_and_recorded(shelf: Shelf
     assert shelf.untouched("kubelet") == shelf.verified("kubelet") == record
 
 
+def test_what_is_not_run_need_not_be_executable(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.adopt("a.yaml", staged(tmp_path), "a source", DATE, mode=0o644)
+    assert shelf.path("a.yaml").stat().st_mode & 0o777 == 0o644
+
+
 def test_nothing_but_the_program_and_its_record_is_left(shelf: Shelf, tmp_path: Path) -> None:
     adopt(shelf, tmp_path)
     assert sorted(path.name for path in shelf.folder.iterdir()) == ["kubelet", "kubelet.json"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nagaya.binaries.programs import STANDARD
+from nagaya.binaries.programs import EXTRAS, STANDARD
 from nagaya.cli.kubernetes import kubernetes
 from support.fake_go import FakeGo
 from support.fake_site import program_telling, put_program, script
@@ -41,6 +41,19 @@ def test_extras_are_provided_on_request(mine: Path) -> None:
     result = CliRunner().invoke(kubernetes, ["install", "--with", "e2e", "--verify"])
     assert result.exit_code == 0
     assert f"{mine / 'e2e.test'}" in result.stdout
+
+
+def test_cluster_api_is_provided_on_request_with_its_manifests(mine: Path) -> None:
+    for name in EXTRAS["cluster-api"]:
+        if name.endswith(".yaml"):
+            (mine / name).write_text("# v1.14.0\n")
+        else:
+            put_program(mine / name, script("echo v1.14.0; echo Version: v1.14.0 >&2"))
+    result = CliRunner().invoke(kubernetes, ["install", "--with", "cluster-api"])
+    assert result.exit_code == 0
+    assert [line.split() for line in result.stdout.splitlines()[len(STANDARD) :]] == [
+        [name, "v1.14.0", str(mine / name)] for name in EXTRAS["cluster-api"]
+    ]
 
 
 def test_another_version_can_be_asked_for(mine: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from nagaya.binaries.errors import SourceFailed
 from nagaya.binaries.gobuild import GoBuild
@@ -48,6 +49,32 @@ def test_etcd_has_no_stamps(build: GoBuild, work: Workplace, fake_go: FakeGo) ->
     [etcd] = provide(build, work, ["etcd"], "v3.7.3")
     assert version_of(etcd.program, etcd.path) == "v3.7.3"
     assert "-ldflags=-s -w -o" in fake_go.calls[-1]
+
+
+def test_a_manager_of_cluster_api_is_stamped_where_it_looks(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    [clusterctl] = provide(build, work, ["clusterctl"], "v1.14.0")
+    assert version_of(clusterctl.program, clusterctl.path) == "v1.14.0"
+    call = fake_go.calls[-1]
+    assert "-X sigs.k8s.io/cluster-api/version.gitVersion=v1.14.0" in call
+    assert "-X sigs.k8s.io/cluster-api/version.buildDate=2026-07-30T16:27:41Z" in call
+    assert "component-base" not in call
+
+
+def test_a_manifest_is_copied_out_of_the_module_into_one_file(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.put("config/crd/bases/b.yaml", "---\nkind: B\n")
+    fake_go.put("config/crd/bases/a.yaml", "kind: A")
+    fake_go.put("config/webhook/manifests.yaml", "---\nkind: X\n---\nkind: Y\n")
+    [manifest] = provide(build, work, ["cluster-api-core.yaml"], "v1.14.0")
+    assert version_of(manifest.program, manifest.path) == "v1.14.0"
+    assert manifest.origin == "copied from sigs.k8s.io/cluster-api/core@v1.14.0"
+    assert list(yaml.safe_load_all(manifest.path.read_text())) == [{"kind": kind} for kind in ("A", "B", "X", "Y")]
+    assert [call.split()[0] for call in fake_go.calls] == ["env", "list"]
+
+
+def test_a_module_without_the_files_of_a_manifest_is_told(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.put("config/crd/bases/a.yaml", "kind: A")
+    with pytest.raises(SourceFailed, match=r"cluster-api/core@v1\.14\.0 has no config/webhook/manifests\.yaml"):
+        provide(build, work, ["cluster-api-core.yaml"], "v1.14.0")
 
 
 def test_nothing_but_what_is_pinned_is_built_and_nothing_of_the_user_changes_the_result(

@@ -162,6 +162,20 @@ def test_when_no_source_works_the_message_says_why_and_what_to_do(installer: Mak
     assert [path.name for path in cache.iterdir()] == ["install.lock"]
 
 
+def test_for_what_has_no_release_site_none_is_recommended(installer: Make) -> None:
+    with pytest.raises(BinariesUnavailable) as caught:
+        installer(Given("first", fails_at="clusterctl")).ensure(VERSION, ["clusterctl"])
+    assert str(caught.value).splitlines()[0] == "clusterctl (cluster-api v1.14.0) cannot be had:"
+    assert "route to https://" not in str(caught.value)
+    assert "install Go 1.26 or newer" in str(caught.value)
+
+
+def test_cluster_api_has_a_version_and_a_shelf_of_its_own(installer: Make, cache: Path) -> None:
+    binaries = installer(Given("shop")).ensure(VERSION, ["clusterctl", "kubelet"])
+    assert binaries.path("clusterctl") == cache / "cluster-api/v1.14.0/linux-amd64/clusterctl"
+    assert [binary.version for binary in binaries.programs.values()] == [VERSION, "v1.14.0"]
+
+
 def test_go_is_not_recommended_for_a_version_that_it_could_not_build(installer: Make) -> None:
     with pytest.raises(BinariesUnavailable) as caught:
         installer(Given("first", fails_at="kubelet")).ensure("v1.20.0", ["kubelet"])

@@ -144,6 +144,14 @@ def test_a_platform_that_nothing_is_published_for_is_told_without_a_request(
     assert site.requests == []
 
 
+def test_cluster_api_which_has_no_release_site_is_told_without_a_request(
+    releases: OfficialReleases, site: Site, work: Workplace
+) -> None:
+    with pytest.raises(SourceFailed, match="managers are published as container images only"):
+        list(releases.provide("cluster-api", "v1.14.0", programs_named(["clusterctl"]), work))
+    assert site.requests == []
+
+
 def test_an_interrupted_download_is_continued_by_the_next_call(
     releases: OfficialReleases, site: Site, work: Workplace
 ) -> None:

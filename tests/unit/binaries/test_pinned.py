@@ -3,17 +3,21 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from nagaya.binaries.pinned import PinnedModule, pinned_module, pinned_versions
 from nagaya.binaries.programs import EXTRAS, STANDARD, Product, programs_named
-from nagaya.binaries.releases import DEFAULT_VERSION, ETCD_VERSION
+from nagaya.binaries.releases import CLUSTER_API_VERSION, DEFAULT_VERSION, ETCD_VERSION
 
-PINNED: list[tuple[Product, str]] = [
-    *(("kubernetes", version) for version in pinned_versions("kubernetes")),
-    *(("etcd", version) for version in pinned_versions("etcd")),
-]
+PRODUCTS: tuple[Product, ...] = get_args(Product)
+PINNED: list[tuple[Product, str]] = [(product, version) for product in PRODUCTS for version in pinned_versions(product)]
+MAIN_MODULES: dict[Product, tuple[str, ...]] = {
+    "kubernetes": ("k8s.io/kubernetes",),
+    "etcd": ("go.etcd.io/etcd/server/v3",),
+    "cluster-api": ("sigs.k8s.io/cluster-api", "sigs.k8s.io/cluster-api/test", "sigs.k8s.io/cluster-api/api"),
+}
 
 
 @pytest.fixture(params=PINNED, ids=lambda pin: "-".join(pin))
@@ -39,6 +43,7 @@ def requirements(folder: Path) -> dict[str, str]:
 def test_the_default_versions_are_pinned() -> None:
     assert DEFAULT_VERSION in pinned_versions("kubernetes")
     assert pinned_versions("etcd") == [ETCD_VERSION]
+    assert pinned_versions("cluster-api") == [CLUSTER_API_VERSION]
 
 
 def test_every_shipped_module_is_known_and_every_known_one_is_shipped() -> None:
@@ -47,8 +52,8 @@ def test_every_shipped_module_is_known_and_every_known_one_is_shipped() -> None:
 
 
 def test_it_requires_exactly_its_own_version(module: PinnedModule, folder: Path) -> None:
-    name = "k8s.io/kubernetes" if module.product == "kubernetes" else "go.etcd.io/etcd/server/v3"
-    assert requirements(folder)[name] == module.version
+    required = requirements(folder)
+    assert {required[name] for name in MAIN_MODULES[module.product]} == {module.version}
 
 
 def test_each_part_of_kubernetes_is_replaced_by_the_one_of_the_same_release(module: PinnedModule, folder: Path) -> None:

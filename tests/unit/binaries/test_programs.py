@@ -11,7 +11,18 @@ def test_the_standard_programs_are_those_of_a_control_plane_and_its_nodes() -> N
         *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
         *("kubelet", "kubeadm", "kube-proxy", "kubectl"),
     }
-    assert EXTRAS == {"e2e": ("e2e.test",)}
+
+
+def test_what_only_tests_need_is_provided_on_request() -> None:
+    assert EXTRAS["e2e"] == ("e2e.test",)
+    parts = ("core", "bootstrap-kubeadm", "controlplane-kubeadm", "infrastructure-docker")
+    managers = [f"cluster-api-{part}" for part in parts]
+    assert set(EXTRAS["cluster-api"]) == {"clusterctl", *managers, *(f"{name}.yaml" for name in managers)}
+
+
+def test_a_manager_is_asked_for_its_version_without_a_cluster() -> None:
+    [manager] = programs_named(["cluster-api-core"])
+    assert manager.version_arguments == ("--kubeconfig=/dev/null",)
 
 
 def test_a_program_that_is_asked_for_twice_is_provided_once() -> None:

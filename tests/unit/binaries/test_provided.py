@@ -23,6 +23,15 @@ def test_programs_in_the_folder_are_found_with_their_versions(tmp_path: Path) ->
     }
 
 
+def test_each_product_is_held_to_its_own_version(tmp_path: Path) -> None:
+    put_program(tmp_path / "clusterctl", script("echo v1.14.0"))
+    programs = programs_named(["clusterctl"])
+    assert provided_programs(tmp_path, RELEASE, programs) == {"clusterctl": (tmp_path / "clusterctl", "v1.14.0")}
+    put_program(tmp_path / "clusterctl", script("echo v1.36.3"))
+    with pytest.raises(ProvidedMismatch, match=r"clusterctl is v1\.36\.3, not v1\.14\.0"):
+        provided_programs(tmp_path, RELEASE, programs)
+
+
 def test_build_metadata_of_a_distribution_does_not_matter(tmp_path: Path) -> None:
     put_program(tmp_path / "kubelet", program_telling("v1.36.3+k3s1"))
     assert provided_programs(tmp_path, RELEASE, PROGRAMS)["kubelet"][1] == "v1.36.3"

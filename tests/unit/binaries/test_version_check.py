@@ -12,6 +12,7 @@ from support.fake_site import program_telling, put_program, script
 
 [KUBELET] = programs_named(["kubelet"])
 [KUBECTL] = programs_named(["kubectl"])
+[MANAGER, MANIFEST] = programs_named(["cluster-api-core", "cluster-api-core.yaml"])
 
 
 def test_a_program_tells_its_version(tmp_path: Path) -> None:
@@ -29,6 +30,42 @@ def test_a_broken_kubeconfig_of_the_user_does_not_matter(tmp_path: Path, monkeyp
     monkeypatch.setenv("KUBECONFIG", "/does/not/exist")
     path = put_program(tmp_path / "kubectl", script('[ "$KUBECONFIG" = /dev/null ] && echo v1.36.3'))
     assert version_of(KUBECTL, path) == "v1.36.3"
+
+
+def test_a_manager_tells_its_version_as_it_starts_and_then_stops(tmp_path: Path) -> None:
+    words = script(
+        """[ "$*" = "--kubeconfig=/dev/null" ] || exit 9
+        echo 'I1116 main.go:99] "FLAG: --bind=10.0.0.1"' >&2
+        echo 'I1116 main.go:328] "setup: Version: v1.14.0 (git commit: )"' >&2
+        echo 'E1116 main.go:330] "Unable to get kubeconfig" v9.9.9' >&2
+        exit 1"""
+    )
+    assert version_of(MANAGER, put_program(tmp_path / "cluster-api-core", words)) == "v1.14.0"
+
+
+def test_a_manager_that_does_not_get_so_far_is_refused(tmp_path: Path) -> None:
+    path = put_program(tmp_path / "cluster-api-core", script("echo panic: 1.2.3 >&2; exit 2"))
+    with pytest.raises(SourceFailed, match="told no version"):
+        version_of(MANAGER, path)
+
+
+def test_a_manifest_tells_its_version_in_its_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "cluster-api-core.yaml"
+    path.write_text("# sigs.k8s.io/cluster-api/core v1.14.0\n---\nkind: CustomResourceDefinition\n")
+    assert version_of(MANIFEST, path) == "v1.14.0"
+
+
+@pytest.mark.parametrize("contents", ["", "---\n# v1.14.0\n", "apiVersion: v1.14.0\n"])
+def test_a_manifest_that_tells_no_version_is_refused(tmp_path: Path, contents: str) -> None:
+    path = tmp_path / "cluster-api-core.yaml"
+    path.write_text(contents)
+    with pytest.raises(SourceFailed, match="tells no version in its first line"):
+        version_of(MANIFEST, path)
+
+
+def test_a_manifest_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceFailed, match="cannot be read: No such file"):
+        version_of(MANIFEST, tmp_path / "cluster-api-core.yaml")
 
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
