@@ -68,7 +68,11 @@ class Condition(Model):
     ]
     observed_generation: Annotated[
         int | None,
-        doc("The metadata.generation that the condition was set for; if it is behind, the condition is.", minimum=0),
+        doc(
+            "The metadata.generation that the condition was set for; if it is behind, the condition is.",
+            minimum=0,
+            format="int64",
+        ),
     ] = None
     last_transition_time: Annotated[datetime, doc("When the status of the condition last changed.")]
     reason: Annotated[

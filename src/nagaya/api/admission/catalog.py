@@ -1,0 +1,70 @@
+"""Which kinds have admission, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.admission import (
+    cluster,
+    cluster_resource_set,
+    cluster_resource_set_binding,
+    extension_config,
+    ip_address,
+    ip_address_claim,
+    kubeadm_config,
+    kubeadm_config_template,
+    kubeadm_control_plane,
+    kubeadm_control_plane_template,
+    machine,
+    machine_deployment,
+    machine_drain_rule,
+    machine_health_check,
+    machine_pool,
+    machine_set,
+)
+from nagaya.api.admission.content import Content
+from nagaya.api.admission.field_error import FieldError
+
+
+def _unchanged(new: Content, _: Content | None) -> Content:
+    return new
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What is done with a new object before it is stored. The old one is None when it is created."""
+
+    validate: Callable[[Content, Content | None], list[FieldError]]
+    """What is wrong with it, after the schema found nothing."""
+
+    default: Callable[[Content, Content | None], Content] = _unchanged
+    """The object with what was left out. It may raise Refusal."""
+
+
+ADMISSION: Final[Mapping[str, Admission]] = {
+    "clusters.cluster.x-k8s.io": Admission(cluster.validate, cluster.default),
+    "machines.cluster.x-k8s.io": Admission(machine.validate, machine.default),
+    "machinesets.cluster.x-k8s.io": Admission(machine_set.validate, machine_set.default),
+    "machinedeployments.cluster.x-k8s.io": Admission(machine_deployment.validate, machine_deployment.default),
+    "machinehealthchecks.cluster.x-k8s.io": Admission(machine_health_check.validate, machine_health_check.default),
+    "machinedrainrules.cluster.x-k8s.io": Admission(machine_drain_rule.validate),
+    "machinepools.cluster.x-k8s.io": Admission(machine_pool.validate, machine_pool.default),
+    "clusterresourcesets.addons.cluster.x-k8s.io": Admission(
+        cluster_resource_set.validate, cluster_resource_set.default
+    ),
+    "clusterresourcesetbindings.addons.cluster.x-k8s.io": Admission(cluster_resource_set_binding.validate),
+    "ipaddresses.ipam.cluster.x-k8s.io": Admission(ip_address.validate),
+    "ipaddressclaims.ipam.cluster.x-k8s.io": Admission(ip_address_claim.validate),
+    "extensionconfigs.runtime.cluster.x-k8s.io": Admission(extension_config.validate, extension_config.default),
+    "kubeadmconfigs.bootstrap.cluster.x-k8s.io": Admission(kubeadm_config.validate),
+    "kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io": Admission(
+        kubeadm_config_template.validate, kubeadm_config_template.default
+    ),
+    "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io": Admission(
+        kubeadm_control_plane.validate, kubeadm_control_plane.default
+    ),
+    "kubeadmcontrolplanetemplates.controlplane.cluster.x-k8s.io": Admission(kubeadm_control_plane_template.validate),
+}
+"""By `plural.group`."""

@@ -1,0 +1,41 @@
+"""All kinds that Nagaya defines, by the part of it that brings them: what `nagaya crds` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from nagaya.api.addons import cluster_resource_set, cluster_resource_set_binding
+from nagaya.api.bootstrap import kubeadm_config, kubeadm_config_template
+from nagaya.api.cluster import (
+    cluster,
+    cluster_class,
+    machine,
+    machine_deployment,
+    machine_drain_rule,
+    machine_health_check,
+    machine_pool,
+    machine_set,
+)
+from nagaya.api.controlplane import kubeadm_control_plane, kubeadm_control_plane_template
+from nagaya.api.definition import Definition
+from nagaya.api.ipam import ip_address, ip_address_claim
+from nagaya.api.runtime import extension_config
+
+PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
+    "core": (
+        cluster.DEFINITION,
+        cluster_class.DEFINITION,
+        machine.DEFINITION,
+        machine_set.DEFINITION,
+        machine_deployment.DEFINITION,
+        machine_health_check.DEFINITION,
+        machine_drain_rule.DEFINITION,
+        machine_pool.DEFINITION,
+    ),
+    "addons": (cluster_resource_set.DEFINITION, cluster_resource_set_binding.DEFINITION),
+    "ipam": (ip_address.DEFINITION, ip_address_claim.DEFINITION),
+    "runtime": (extension_config.DEFINITION,),
+    "bootstrap-kubeadm": (kubeadm_config.DEFINITION, kubeadm_config_template.DEFINITION),
+    "controlplane-kubeadm": (kubeadm_control_plane.DEFINITION, kubeadm_control_plane_template.DEFINITION),
+}

@@ -1,0 +1,1 @@
+"""Control planes on machines, made with kubeadm: the group controlplane.cluster.x-k8s.io."""

@@ -1,0 +1,54 @@
+"""`nagaya crds`: the definitions of all kinds, to be installed in any Kubernetes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import yaml
+
+from nagaya.api.catalog import PARTS
+from nagaya.api.crd import render
+
+
+def parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Names of parts, separated by commas; all of them if nothing is given."""
+    if value is None:
+        return tuple(PARTS)
+    wanted = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown or not wanted:
+        raise click.BadParameter(f"there is no part {', '.join(unknown) or value!r}. There are: {', '.join(PARTS)}.")
+    return wanted
+
+
+@click.command()
+@click.option(
+    "--only",
+    metavar="PART,...",
+    callback=parts,
+    help=f"Only the kinds of these parts: {', '.join(PARTS)}. Leave out those whose kinds another provider brings.",
+)
+def crds(only: tuple[str, ...]) -> None:
+    """Print the CustomResourceDefinitions of Nagaya's kinds as YAML.
+
+    They make a Kubernetes of yours know them:
+
+        nagaya crds | kubectl apply --server-side -f -
+
+    Server-side, because they are larger than what kubectl can remember in an annotation. After that, `kubectl explain
+    machinedeployment.spec` says what each field does.
+    """
+    click.echo("".join(f"---\n{_yaml(render(each))}" for part in only for each in PARTS[part]), nl=False)
+
+
+class _Plain(yaml.CSafeDumper):
+    """Writes a value that occurs twice in full: anchors are hard to read."""
+
+    def ignore_aliases(self, _: object) -> bool:
+        return True
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    return yaml.dump(document, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
