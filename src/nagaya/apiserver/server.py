@@ -17,6 +17,7 @@ import nagaya
 from nagaya.apiserver import identity as identities
 from nagaya.apiserver import reviews
 from nagaya.apiserver.admission.chain import Admission
+from nagaya.apiserver.admission.given_rules import Rules
 from nagaya.apiserver.admission.plugins import default_plugins
 from nagaya.apiserver.authn.anonymous import Anonymous
 from nagaya.apiserver.authn.bearer import BearerTokens
@@ -41,6 +42,7 @@ from nagaya.apiserver.identity import Identity
 from nagaya.apiserver.lookups import StoreLookups
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.catalog import Catalog
+from nagaya.apiserver.seed import Seed
 from nagaya.apiserver.storage import Store, open_store
 from nagaya.apiserver.web import documents, health, version
 from nagaya.apiserver.web.audit import AuditLog, AuditSettings
@@ -49,6 +51,7 @@ from nagaya.apiserver.web.listener import Listener
 from nagaya.apiserver.web.observer import Observer, Observers
 from nagaya.apiserver.web.request import Request, Response
 from nagaya.apiserver.webhooks.client import WebhookClient
+from nagaya.pki.authority import CertificateAuthority
 from nagaya.world import World
 
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
@@ -63,11 +66,15 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 0
     hosts: Sequence[str] = ()  # further names and addresses for the serving certificate
+    authority: CertificateAuthority | None = None  # instead of one of its own; for servers in memory
+    seed: Seed | None = None  # of a server in memory: what it need not make because another has
+    kubernetes_version: str = version.KUBERNETES_VERSION  # what `/version` says; the API is that of 1.36 regardless
     tokens: Mapping[str, User] = field(default_factory=dict)  # static bearer tokens
     anonymous: bool = True
     nodes: bool = False  # whether kubelets join: what they may do then follows from the pods bound to them
     # Where webhooks' Services are that run beside this server: "namespace/name" to "host:port".
     services: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Rules] = field(default_factory=dict)  # by `plural.group`: for kinds that others define
     observers: Sequence[Observer] = ()
     audit: AuditSettings | None = None
     metrics: bool = False  # serve `/metrics`
@@ -102,14 +109,16 @@ class ApiServer:
         escalation = EscalationCheck(authorization.index, authorization)
         self.backend = Backend(world, store, Catalog(), Admission(), authorization, escalation)
         self._webhooks = WebhookClient(self.backend, config.services)
-        self.backend.admission = Admission(default_plugins(self.backend, self._webhooks, nodes=config.nodes))
+        self.backend.admission = Admission(
+            default_plugins(self.backend, self._webhooks, config.rules, nodes=config.nodes)
+        )
         signer = Signer(identity.token_key)
         requests = TokenRequests(signer, ISSUER, audiences, lookups, world)
         builtins = assemble(reviews.handlers(authentication, authorization, requests), world.clock.now)
         self.backend.catalog.add(builtins)
         endpoints = {
             **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready, "storage": self._store_problem}),
-            "/version": version.endpoint(version.document(nagaya.__version__)),
+            "/version": version.endpoint(version.document(nagaya.__version__, config.kubernetes_version)),
             **documents.endpoints(self.backend, ISSUER, public, f"{config.host}:{config.port}"),
         }
         observers = list(config.observers)
@@ -147,7 +156,9 @@ class ApiServer:
         config, world = config or Config(), world or World()
         hosts = [config.host, *config.hosts]
         if config.data_dir is None:
-            server = cls(config, world, Store(world.clock), identities.make(world.clock, hosts))
+            contents = None if config.seed is None else config.seed.contents()
+            identity = identities.make(world.clock, hosts, config.authority)
+            server = cls(config, world, Store(world.clock, contents=contents), identity)
         else:
             store = await open_store(config.data_dir, world.clock)
             try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nagaya.apiserver.admission.chain import Plugin
 from nagaya.apiserver.admission.claim_resize import ClaimResize
 from nagaya.apiserver.admission.default_classes import DefaultIngressClass, DefaultStorageClass
 from nagaya.apiserver.admission.default_tolerations import DefaultTolerations
+from nagaya.apiserver.admission.given_rules import GivenRules, Rules
 from nagaya.apiserver.admission.limit_ranges import LimitRanges
 from nagaya.apiserver.admission.mutating_policies import MutatingPolicies
 from nagaya.apiserver.admission.mutating_webhooks import MutatingWebhooks
@@ -25,8 +28,10 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks.client import WebhookClient
 
 
-def default_plugins(backend: Backend, webhooks: WebhookClient, *, nodes: bool = False) -> list[Plugin]:
-    """All plugins that are on by default, and with `nodes` the one that keeps nodes to their own objects."""
+def default_plugins(
+    backend: Backend, webhooks: WebhookClient, rules: Mapping[str, Rules], *, nodes: bool = False
+) -> list[Plugin]:
+    """All plugins that are on by default, the given rules, and with `nodes` what keeps nodes to their own objects."""
     store = backend.store
     return [
         NamespaceLifecycle(store),
@@ -43,6 +48,7 @@ def default_plugins(backend: Backend, webhooks: WebhookClient, *, nodes: bool = 
         RuntimeClasses(store),
         SigningRequests(backend),
         DefaultIngressClass(store),
+        *([GivenRules(rules)] if rules else []),
         MutatingPolicies(backend),
         MutatingWebhooks(backend, webhooks),
         ValidatingPolicies(backend),

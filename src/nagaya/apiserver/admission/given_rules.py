@@ -1,0 +1,83 @@
+"""Defaults and checks that whoever starts a server brings along, for kinds that the server itself knows nothing of.
+
+They do in the same process what webhooks do for a server elsewhere, at the same point of a write: after the server's
+own plugins, before users' webhooks may look at the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nagaya.apiserver.admission.chain import Plugin
+from nagaya.apiserver.meta.gostring import quote
+from nagaya.apiserver.meta.status import ApiError, JsonObject, aggregate
+
+if TYPE_CHECKING:
+    from nagaya.apiserver.admission.attributes import Attributes
+
+
+class Finding(Protocol):
+    """What is wrong with a field."""
+
+    @property
+    def field(self) -> str:
+        """Where."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """What kind of mistake, for programs."""
+        ...
+
+    @property
+    def body(self) -> str:
+        """What is wrong, for people, without the name of the field."""
+        ...
+
+
+class Rules(Protocol):
+    """Defaults and checks of one kind. The old object is None when one is created."""
+
+    def default(self, new: Mapping[str, Any], old: Mapping[str, Any] | None, /) -> Mapping[str, Any]:
+        """The object with what was left out. Any ValueError refuses the write."""
+        ...
+
+    def validate(self, new: Mapping[str, Any], old: Mapping[str, Any] | None, /) -> Sequence[Finding]:
+        """What is wrong with the object."""
+        ...
+
+
+class GivenRules(Plugin):
+    """Applies the rules of each kind to its creates and updates."""
+
+    def __init__(self, rules: Mapping[str, Rules]) -> None:
+        self._rules = rules
+        self.resources = frozenset(rules)
+
+    async def mutate(self, write: Attributes) -> None:
+        """Fill in what was left out."""
+        if write.object is None or write.subresource:
+            return
+        rules = self._rules[str(write.resource.group_resource)]
+        try:
+            write.object = {**rules.default(write.object, write.old)}
+        except ValueError as error:
+            raise write.forbidden(str(error)) from None
+
+    async def validate(self, write: Attributes) -> None:
+        """Refuse what is wrong."""
+        if write.object is None or write.subresource:
+            return
+        found = self._rules[str(write.resource.group_resource)].validate(write.object, write.old)
+        if found:
+            raise _invalid(write, found)
+
+
+def _invalid(write: Attributes, found: Sequence[Finding]) -> ApiError:
+    name = (write.object or {}).get("metadata", {}).get("name") or write.name
+    kind = f"{write.kind.kind}.{write.kind.group}"
+    texts = aggregate([f"{each.field}: {each.body}" for each in found])
+    causes: list[JsonObject] = [{"reason": each.reason, "message": each.body, "field": each.field} for each in found]
+    details: JsonObject = {"name": name, "group": write.kind.group, "kind": write.kind.kind, "causes": causes}
+    return ApiError(422, "Invalid", f"{kind} {quote(name)} is invalid: {texts}", details)

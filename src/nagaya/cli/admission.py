@@ -1,0 +1,132 @@
+"""Defaults and checks for a Kubernetes elsewhere: an HTTPS server that it calls, and the configurations that say so.
+
+The embedded API server applies the same rules in its own process (`Config.rules`). The server's certificate is made
+anew at every start and its authority is written into the configurations, so there is nothing to install or renew. The
+configurations are removed in an orderly stop: a webhook that nobody answers refuses every write.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import ssl
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from nagaya.api.admission import review
+from nagaya.api.admission.catalog import ADMISSION
+from nagaya.api.definition import Definition
+from nagaya.api.kind import Kind
+from nagaya.api.untyped import Untyped
+from nagaya.kube.client import Client
+from nagaya.kube.errors import NotFound
+from nagaya.kube.patches import Apply
+from nagaya.pki import keys
+from nagaya.pki.authority import CertificateAuthority
+from nagaya.pki.certificates import CertificateSpec, split_hosts, to_pem
+from nagaya.pki.usages import Usage
+from nagaya.world import World
+
+log = logging.getLogger(__name__)
+
+_GROUP: Final = "admissionregistration.k8s.io"
+_MUTATING: Final = Kind(
+    _GROUP, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", Untyped, namespaced=False
+)
+_VALIDATING: Final = Kind(
+    _GROUP, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", Untyped, namespaced=False
+)
+_NAME: Final = "nagaya"
+_LARGEST_REVIEW: Final = 8 * 2**20  # the old object, the new one, and what is around them
+_CALLS: Final = ((_MUTATING, "default", review.mutate), (_VALIDATING, "validate", review.validate))
+_TIMEOUT_SECONDS: Final = 10
+
+Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class AdmissionServer:
+    """Serves the rules, and has the API call it for as long as it runs."""
+
+    def __init__(self, client: Client, world: World, definitions: Iterable[Definition]) -> None:
+        self._client = client
+        self._world = world
+        self._kinds = [each.kind for each in definitions if str(each.kind) in ADMISSION]
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, host: str, port: int) -> str:
+        """Serve, then register. Returns the address that the API calls. Raises OSError if it cannot be listened on."""
+        authority = CertificateAuthority.create("nagaya-admission", self._world.clock)
+        application = web.Application(client_max_size=_LARGEST_REVIEW)
+        for _, path, answer in _CALLS:
+            application.router.add_post(f"/{path}", _handler(answer))
+        self._runner = web.AppRunner(application, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, host, port, ssl_context=self._tls(authority, host)).start()
+        shown = f"[{host}]" if ":" in host else host
+        url = f"https://{shown}:{self._runner.addresses[0][1]}"
+        bundle = base64.b64encode(authority.certificate_pem).decode()
+        for kind, path, _ in _CALLS:
+            content = {"webhooks": [self._webhook(each, path, f"{url}/{path}", bundle) for each in self._kinds]}
+            await self._client.patch(kind, "", _NAME, Apply(content, self._client.field_manager, force=True))
+        log.info("the API calls %s for defaults and checks of %d kinds", url, len(self._kinds))
+        return url
+
+    async def stop(self) -> None:
+        """Have the API call no longer, then serve no longer."""
+        try:
+            for kind, _, _ in _CALLS:
+                try:
+                    await self._client.delete(kind, "", _NAME)
+                except NotFound:
+                    log.info("%s %s was removed by somebody else", kind, _NAME)
+        finally:
+            if self._runner is not None:
+                await self._runner.cleanup()
+
+    def _webhook(self, kind: Kind[Any], path: str, url: str, bundle: str) -> dict[str, Any]:
+        rule = {
+            "apiGroups": [kind.group],
+            "apiVersions": [kind.version],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [kind.plural],
+            "scope": "*",
+        }
+        return {
+            "name": f"{path}.{kind.plural}.{kind.group}",
+            "clientConfig": {"url": url, "caBundle": bundle},
+            "rules": [rule],
+            "failurePolicy": "Fail",
+            "matchPolicy": "Equivalent",
+            "sideEffects": "None",
+            "timeoutSeconds": _TIMEOUT_SECONDS,
+            "admissionReviewVersions": ["v1"],
+        }
+
+    def _tls(self, authority: CertificateAuthority, host: str) -> ssl.SSLContext:
+        names, addresses = split_hosts([host])
+        spec = CertificateSpec("nagaya-admission", (), (Usage.SERVER_AUTH,), names, addresses)
+        certificate, key = authority.issue_pair(spec, self._world.clock)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        with tempfile.NamedTemporaryFile() as pair:  # the standard library takes certificates from files only
+            pair.write(to_pem(certificate) + keys.to_pem(key))
+            pair.flush()
+            context.load_cert_chain(pair.name)
+        return context
+
+
+def _handler(answer: Answer) -> Callable[[web.Request], Any]:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            asked = json.loads(await request.read())
+        except ValueError as error:
+            return web.Response(status=400, text=f"the body is not JSON: {error}")
+        if not isinstance(asked, dict) or not isinstance(asked.get("request"), dict):
+            return web.Response(status=400, text="the body is not an AdmissionReview with a request")
+        return web.json_response(answer(asked))
+
+    return handle

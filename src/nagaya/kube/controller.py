@@ -1,0 +1,252 @@
+"""A controller: changes become keys, keys become calls of one function, and failures become retries.
+
+A reconcile is told only which object to look at. It reads everything else from the cache, so it does not matter how
+many events led to it, in which order, or whether some were missed. What always holds:
+
+- No key is reconciled twice at a time; different keys are, up to the number of workers.
+- A reconcile that raises, or takes longer than its timeout, is tried again later and later; no other key notices.
+- Every key is looked at again after a while (the resync), behind all fresh events, in case something outside changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from nagaya.api.kind import Kind
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.cache.change import Change
+from nagaya.kube.errors import Conflict
+from nagaya.kube.key import Key
+from nagaya.kube.mapping import itself
+from nagaya.kube.metrics import Metrics, ReconcileResult
+from nagaya.kube.queue import Priority, Queue, QueueClosed
+from nagaya.world import World
+
+log = logging.getLogger(__name__)
+
+WORKERS: Final = 10
+RECONCILE_TIMEOUT: Final = 60.0
+RESYNC: Final = 600.0
+RESYNC_JITTER: Final = 0.1
+STOP_GRACE: Final = 10.0
+"""How long a reconcile under way may take to end when the controller is stopped, in seconds."""
+_REMEMBERED_ERRORS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a reconcile asks for. `requeue_after` is for time itself: what others do is told by events."""
+
+    requeue_after: float | None = None
+
+
+Reconcile = Callable[[Key], Awaitable[Result | None]]
+Keys = Callable[[Change[Any]], Iterable[Key]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Changes of a kind that concern objects of another: which keys does a change mean?"""
+
+    kind: Kind[Any]
+    keys: Keys
+
+
+class Controller:
+    """Runs one reconcile function."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: Kind[Any],
+        reconcile: Reconcile,
+        *,
+        watches: Sequence[Watch] = (),
+        workers: int = WORKERS,
+        timeout: float = RECONCILE_TIMEOUT,
+        resync: float = RESYNC,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self._reconcile = reconcile
+        self._watches: dict[Watch, Callable[[], None] | None] = {Watch(kind, itself): None}
+        self._watches.update(dict.fromkeys(watches))
+        self._workers = workers
+        self._timeout = timeout
+        self._resync = resync
+        self._tasks: list[asyncio.Task[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._cache: Cache | None = None
+        self._queue: Queue | None = None
+        self._world: World | None = None
+        self._told: OrderedDict[str, None] = OrderedDict()
+        self._settling = False
+        self.errors: dict[Key, str] = {}
+        """Keys whose last reconcile failed, with what went wrong."""
+
+    @property
+    def kinds(self) -> list[Kind[Any]]:
+        """All kinds that it hears of."""
+        return [*dict.fromkeys(watch.kind for watch in self._watches)]
+
+    @property
+    def queue(self) -> Queue:
+        """Its work. Exists once it is started."""
+        assert self._queue is not None, f"controller {self.name} is not started"
+        return self._queue
+
+    @property
+    def running(self) -> bool:
+        """Whether it is started and not stopped."""
+        return bool(self._tasks)
+
+    def watch(self, kind: Kind[Any], keys: Keys) -> None:
+        """Hear of a kind that became known only now. The same kind with the same mapping again: no effect."""
+        watch = Watch(kind, keys)
+        if watch in self._watches:
+            return
+        self._watches[watch] = None
+        if self._cache is not None and self.running:
+            if not self._cache.has(kind):
+                self._cache.start(kind)
+            self._subscribe(self._cache, watch)
+
+    def start(self, cache: Cache, world: World, metrics: Metrics) -> None:
+        """Begin to work. The kinds that it hears of must be in the cache, and synced."""
+        self._cache, self._world = cache, world
+        queue = self._queue = Queue(world.clock, world.random, on_add=metrics.adds.labels(self.name).inc)
+        _export(self.name, queue, metrics)
+        self._settling = True
+        for watch in self._watches:
+            self._subscribe(cache, watch)
+        self._settling = False
+        metrics.workers.labels(self.name).set(self._workers)
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(self._work(queue, world, metrics), name=f"{self.name} worker {number}")
+            for number in range(self._workers)
+        ]
+        self._schedule_resync()
+
+    async def stop(self) -> None:
+        """Hand out no more keys, let what is under way end, and cut it short after a while."""
+        for watch, unsubscribe in self._watches.items():
+            if unsubscribe is not None:
+                unsubscribe()
+                self._watches[watch] = None
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._queue is not None:
+            self._queue.close()
+        tasks, self._tasks = self._tasks, []
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=STOP_GRACE)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _subscribe(self, cache: Cache, watch: Watch) -> None:
+        queue = self.queue
+
+        def add(change: Change[Any]) -> None:
+            # What was there at the start is no news: an event that comes meanwhile goes before it.
+            priority = Priority.RESYNC if self._settling else Priority.FRESH
+            for key in watch.keys(change):
+                queue.add(key, priority)
+
+        self._watches[watch] = cache.subscribe(watch.kind, add)
+
+    def _schedule_resync(self) -> None:
+        assert self._world is not None
+        wait = self._resync * (1 + RESYNC_JITTER * (2 * self._world.random.random() - 1))
+        self._timer = asyncio.get_running_loop().call_later(wait, self._resync_all)
+
+    def _resync_all(self) -> None:
+        assert self._cache is not None
+        for obj in self._cache.list(self.kind):
+            self.queue.add(Key.of(obj), Priority.RESYNC)
+        self._schedule_resync()
+
+    async def _work(self, queue: Queue, world: World, metrics: Metrics) -> None:
+        name = self.name
+        waited, worked = metrics.waited.labels(name), metrics.worked.labels(name)
+        duration = metrics.duration.labels(name)
+        errors, retries = metrics.errors.labels(name), metrics.retries.labels(name)
+        results = {result: metrics.reconciles.labels(name, result) for result in get_args(ReconcileResult)}
+        monotonic = world.clock.monotonic
+        while True:
+            try:
+                key = await queue.get()
+            except QueueClosed:
+                return
+            waited.observe(queue.last_latency)
+            begun = monotonic()
+            try:
+                result = await self._one(queue, key)
+            finally:
+                queue.done(key)
+            took = monotonic() - begun
+            worked.observe(took)
+            duration.observe(took)
+            results[result].inc()
+            if result == "error":
+                errors.inc()
+                retries.inc()
+
+    async def _one(self, queue: Queue, key: Key) -> ReconcileResult:
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                result = await self._reconcile(key)
+        except Conflict as error:
+            # Somebody else wrote first. The event about it is on its way; nothing is wrong.
+            log.debug("%s %s: %s", self.name, key, error)
+            queue.retry(key)
+            return "error"
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Something that the reconcile waited for was cancelled. This worker was not.
+            self._failed(key, error, queue.retry(key))
+            return "error"
+        except Exception as error:
+            late = TimeoutError(f"the reconcile took longer than {self._timeout:g} s and was cut short")
+            self._failed(key, late if limit.expired() else error, queue.retry(key))
+            return "error"
+        self.errors.pop(key, None)
+        queue.forget(key)
+        if result is not None and result.requeue_after is not None:
+            queue.add_after(key, result.requeue_after)
+            return "requeue_after"
+        return "success"
+
+    def _failed(self, key: Key, error: BaseException, delay: float) -> None:
+        sentence = f"{type(error).__name__}: {error}"
+        self.errors[key] = sentence
+        # A message often names its object, and a hundred objects may fail for the same reason: one trace is enough.
+        message = sentence.replace(key.name, "") if key.name else sentence
+        known = message in self._told
+        self._told[message] = None
+        self._told.move_to_end(message)
+        if len(self._told) > _REMEMBERED_ERRORS:
+            self._told.popitem(last=False)
+        log.error(
+            "%s %s failed, next try in %.3g s: %s",
+            self.name,
+            key,
+            delay,
+            sentence,
+            exc_info=None if known else error,
+        )
+
+
+def _export(name: str, queue: Queue, metrics: Metrics) -> None:
+    metrics.depth.labels(name).set_function(lambda: queue.depth)
+    metrics.longest.labels(name).set_function(lambda: queue.longest_running)
+    metrics.active.labels(name).set_function(lambda: queue.running)

@@ -1,0 +1,210 @@
+"""Objects in answers: single ones, pages of a list, events of a watch.
+
+Everything is decoded in one pass straight into its type. Only when that fails is an answer taken apart, to find the
+object at fault: one object that cannot be read must not hide the thousands that can. Whoever can live with that passes
+`on_problem`; everyone else gets the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Generic, Literal, TypeVar, cast
+
+import msgspec
+
+from nagaya.api.kind import Kind, Object
+from nagaya.api.meta import ObjectMeta
+from nagaya.api.untyped import Untyped
+from nagaya.kube.errors import from_status
+from nagaya.kube.key import Key
+from nagaya.kube.transport import Call
+
+T = TypeVar("T", bound=Object)
+_Item = TypeVar("_Item")
+EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+
+
+class Undecodable(Exception):
+    """An object that the server has, and that is not what its kind says. Names the field at fault."""
+
+    def __init__(self, kind: Kind[Any], key: Key, resource_version: str, why: str, *, deleted: bool = False) -> None:
+        super().__init__(f"{kind} {key} cannot be read: {why}. Does its CRD serve what {kind.api_version} promises?")
+        self.kind = kind
+        self.key = key
+        self.resource_version = resource_version
+        self.deleted = deleted
+        self.why = why
+
+
+OnProblem = Callable[[Undecodable], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """All objects of a kind, as of one moment."""
+
+    items: list[T]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent(Generic[T]):
+    """One change. A BOOKMARK has no object: it says that everything up to its version has been told."""
+
+    type: EventType
+    object: T | None
+    resource_version: str
+
+
+class Page(msgspec.Struct, Generic[_Item], frozen=True, gc=False):
+    """A part of a list."""
+
+    items: list[_Item]
+    resource_version: str
+    rest: str  # where the next part begins; empty at the end
+
+
+class _ListMeta(msgspec.Struct, rename="camel", gc=False):
+    resource_version: str = ""
+    continue_: str = msgspec.field(name="continue", default="")
+
+
+class _List(msgspec.Struct, Generic[_Item], gc=False):
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: list[_Item] | None = None
+
+
+class _Event(msgspec.Struct, Generic[_Item], gc=False):
+    type: str
+    object: _Item
+
+
+class _Head(msgspec.Struct, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _Outline(msgspec.Struct, gc=False):
+    kind: str = ""
+    api_version: str = msgspec.field(name="apiVersion", default="")
+
+
+class _ScaleSpec(msgspec.Struct, gc=False):
+    replicas: int = 0  # zero is not encoded by Kubernetes
+
+
+class _Scale(msgspec.Struct, gc=False):
+    spec: _ScaleSpec = msgspec.field(default_factory=_ScaleSpec)
+
+
+_RAW_LIST: Final = msgspec.json.Decoder(_List[msgspec.Raw])
+_RAW_EVENT: Final = msgspec.json.Decoder(_Event[msgspec.Raw])
+_HEAD: Final = msgspec.json.Decoder(_Head)
+_OUTLINE: Final = msgspec.json.Decoder(_Outline)
+_SCALE: Final = msgspec.json.Decoder(_Scale)
+
+
+@cache
+def _list_decoder(model: type[Any]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_List[model])  # type: ignore[valid-type]  # the type is a value here
+
+
+@cache
+def _event_decoder(model: type[Any]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_Event[model])  # type: ignore[valid-type]  # the type is a value here
+
+
+def read_object(kind: Kind[T], body: bytes) -> T:
+    """The object in an answer. Raises Undecodable."""
+    try:
+        return kind.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _undecodable(kind, msgspec.Raw(body), error) from error
+
+
+def is_status(body: bytes) -> bool:
+    """Whether an answer is a Status instead of an object."""
+    try:
+        outline = _OUTLINE.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return outline.kind == "Status" and outline.api_version == "v1"
+
+
+def read_replicas(kind: Kind[Any], key: Key, body: bytes) -> int:
+    """The number in a Scale. Raises Undecodable."""
+    try:
+        return _SCALE.decode(body).spec.replicas
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Undecodable(kind, key, "", f"scale: {error}") from error
+
+
+def read_page(kind: Kind[T], body: bytes, on_problem: OnProblem | None = None) -> Page[T]:
+    """A part of a list. Raises Undecodable for the first object that is at fault, unless somebody takes it."""
+    if kind.model is not Untyped:
+        try:
+            return _page(_list_decoder(kind.model).decode(body))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # below it is found out which object it is
+    try:
+        found = _RAW_LIST.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Undecodable(kind, Key("", "list"), "", str(error)) from error
+    items: list[T] = []
+    for raw in found.items or ():
+        try:
+            items.append(kind.decode(raw))
+        except msgspec.DecodeError as error:
+            problem = _undecodable(kind, raw, error)
+            if on_problem is None:
+                raise problem from error
+            on_problem(problem)
+    return Page(items, found.metadata.resource_version, found.metadata.continue_)
+
+
+def read_event(kind: Kind[T], line: bytes, call: Call, on_problem: OnProblem | None = None) -> WatchEvent[T] | None:
+    """One line of a watch; None for an object that cannot be read, once somebody has been told.
+
+    Raises the typed error that an ERROR event carries, and Undecodable.
+    """
+    if kind.model is not Untyped:
+        try:
+            event = _event_decoder(kind.model).decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # an ERROR, a BOOKMARK without its required fields, or an object at fault
+        else:
+            if event.type in ("ADDED", "MODIFIED", "DELETED"):
+                return WatchEvent(event.type, event.object, event.object.metadata.resource_version)
+    try:
+        raw = _RAW_EVENT.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Undecodable(kind, Key("", "watch"), "", str(error)) from error
+    if raw.type == "ERROR":
+        status = msgspec.json.decode(raw.object)
+        raise from_status(status if isinstance(status, dict) else {}, call)
+    if raw.type == "BOOKMARK":
+        return WatchEvent("BOOKMARK", None, _HEAD.decode(raw.object).metadata.resource_version)
+    try:
+        obj = kind.decode(raw.object)
+    except msgspec.DecodeError as error:
+        problem = _undecodable(kind, raw.object, error, deleted=raw.type == "DELETED")
+        if on_problem is None:
+            raise problem from error
+        on_problem(problem)
+        return None
+    return WatchEvent(cast(EventType, raw.type), obj, obj.metadata.resource_version)
+
+
+def _page(found: _List[T]) -> Page[T]:
+    return Page(found.items or [], found.metadata.resource_version, found.metadata.continue_)
+
+
+def _undecodable(kind: Kind[Any], raw: msgspec.Raw, error: Exception, *, deleted: bool = False) -> Undecodable:
+    try:
+        metadata = _HEAD.decode(raw).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        metadata = ObjectMeta()
+    return Undecodable(
+        kind, Key(metadata.namespace, metadata.name), metadata.resource_version, str(error), deleted=deleted
+    )

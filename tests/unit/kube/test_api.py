@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from nagaya.api.kind import Kind, Resource
+from nagaya.api.meta import Condition, OwnerReference
+from nagaya.api.model import Model
+from nagaya.api.untyped import Untyped
+from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli.in_process import InProcessTransport
+from nagaya.kube.api import Api
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.client import Client
+from nagaya.kube.conditions import condition, set_condition
+from nagaya.kube.errors import Conflict
+from nagaya.kube.key import Key
+from nagaya.kube.patches import Apply, Merge
+from nagaya.world import World
+
+NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+LATER = datetime(2026, 11, 1, 13, 0, tzinfo=UTC)
+A = Key("default", "a")
+CONDITION = {
+    "type": "object",
+    "required": ["type", "status"],
+    "properties": {
+        **{name: {"type": "string"} for name in ("type", "status", "reason", "message", "lastTransitionTime")},
+        "observedGeneration": {"type": "integer"},
+    },
+}
+STATUS = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer"},
+        "phase": {"type": "string"},
+        "conditions": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+            "items": CONDITION,
+        },
+    },
+}
+DEFINITION: dict[str, Any] = {
+    "metadata": {"name": "boats.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "boats", "singular": "boat", "kind": "Boat"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"status": STATUS}}},
+            }
+        ],
+    },
+}
+
+
+class BoatStatus(Model):
+    """What a boat says of itself."""
+
+    size: int | None = None
+    phase: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Boat(Resource):
+    """A kind with a status."""
+
+    status: BoatStatus = BoatStatus()
+
+
+BOATS = Kind("example.com", "v1", "Boat", "boats", Boat)
+DEFINITIONS = Kind(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
+)
+
+
+@dataclass
+class Here:
+    """A server with a kind Boat, a boat `a`, and a controller's view of it."""
+
+    client: Client
+    cache: Cache
+    api: Api
+    server: ApiServer
+
+    @property
+    def boat(self) -> Boat:
+        found = self.cache.get(BOATS, A)
+        assert found is not None
+        return found
+
+    async def writes(self) -> int:
+        return self.server.store.revision
+
+
+@pytest.fixture
+async def here() -> AsyncIterator[Here]:
+    world = World()
+    server = await ApiServer.start(Config(), world)
+    await server.settled()
+    client = Client(InProcessTransport(server), world=world)
+    await client.create(DEFINITIONS, DEFINITION)
+    await server.settled()
+    cache = Cache(client, world)
+    cache.start(BOATS)
+    await cache.synced()
+    api = Api(client, cache, "captain")
+    await api.create(BOATS, {"metadata": {"name": "a", "namespace": "default"}})
+    yield Here(client, cache, api, server)
+    await cache.close()
+    await server.stop()
+
+
+async def test_what_was_written_is_in_the_cache_at_once(here: Here) -> None:
+    assert here.boat.metadata.name == "a"
+    changed = await here.api.metadata(BOATS, here.boat, labels={"colour": "red"}, annotations={"note": "x"})
+    assert here.boat is changed
+    assert here.boat.metadata.labels == {"colour": "red"}
+
+
+async def test_metadata_that_is_right_is_not_written(here: Here) -> None:
+    owner = OwnerReference(api_version="v1", kind="ConfigMap", name="o", uid="11111111-2222-3333-4444-555555555555")
+    wanted: dict[str, Any] = {
+        "labels": {"colour": "red", "none": None},
+        "annotations": {"note": "x"},
+        "finalizers": ("example.com/hold",),
+        "owners": (owner,),
+    }
+    old = here.boat
+    await here.api.metadata(BOATS, old, **wanted)
+    before = await here.writes()
+    await here.api.metadata(BOATS, here.boat, **wanted)
+    await here.api.metadata(BOATS, old, **wanted)
+    assert await here.writes() == before
+    await here.api.metadata(BOATS, here.boat, labels={"colour": None})
+    assert here.boat.metadata.labels == {}
+    assert here.boat.metadata.annotations == {"note": "x"}
+
+
+async def test_lists_are_replaced_only_in_the_state_they_were_read_in(here: Here) -> None:
+    old = here.boat
+    await here.client.patch(BOATS, "default", "a", Merge({"metadata": {"finalizers": ["example.com/other"]}}))
+    with pytest.raises(Conflict):
+        await Api(here.client, Cache(here.client, World()), "captain").metadata(
+            BOATS, old, finalizers=("example.com/ours",)
+        )
+
+
+async def test_an_object_is_gone_from_the_cache_when_its_deletion_is_answered(here: Here) -> None:
+    boat = here.boat
+    assert await here.api.delete(BOATS, boat) is None
+    assert here.cache.get(BOATS, A) is None
+    assert await here.api.delete(BOATS, boat) is None, "gone is fine"
+    again = await here.api.create(BOATS, {"metadata": {"name": "a", "namespace": "default"}})
+    assert await here.api.delete(BOATS, boat) is None
+    assert here.boat.metadata.uid == again.metadata.uid, "another object of the same name stays"
+    await here.cache.current()
+    assert here.boat.metadata.uid == again.metadata.uid
+
+
+async def test_the_write_that_removes_the_last_finalizer_ends_the_object(here: Here) -> None:
+    held = await here.api.metadata(BOATS, here.boat, finalizers=("example.com/hold",))
+    left = await here.api.delete(BOATS, held)
+    assert left is not None
+    assert here.boat.metadata.deleting
+    await here.api.metadata(BOATS, here.boat, finalizers=())
+    assert here.cache.get(BOATS, A) is None
+    await here.cache.current()
+    assert here.cache.get(BOATS, A) is None
+
+
+async def test_a_status_is_told_once(here: Here) -> None:
+    ready = set_condition((), condition("Ready", True, "Good"), now=NOW, generation=1)
+    told = BoatStatus(size=3, phase="Afloat", conditions=ready)
+    await here.api.status(BOATS, here.boat, told, conditions={"Ready"}, fields={"size", "phase"})
+    assert here.boat.status == told
+    before = await here.writes()
+    later = set_condition((), condition("Ready", True, "Good"), now=LATER, generation=1)
+    await here.api.status(
+        BOATS, here.boat, BoatStatus(size=3, phase="Afloat", conditions=later), conditions={"Ready"}, fields={"size"}
+    )
+    assert await here.writes() == before
+    assert here.boat.status.conditions[0].last_transition_time == NOW
+
+
+async def test_a_field_that_is_left_out_is_removed_even_if_another_manager_claims_it(here: Here) -> None:
+    ready = set_condition((), condition("Ready", True, "Good"), now=NOW, generation=1)
+    told = BoatStatus(size=3, phase="Afloat", conditions=ready)
+    await here.api.status(BOATS, here.boat, told, conditions={"Ready"}, fields={"size", "phase"})
+    same = {"status": {"phase": "Afloat", "conditions": msgspec.to_builtins(ready)}}
+    await here.client.patch(BOATS, "default", "a", Apply(same, "somebody-else"), subresource="status")
+    await here.cache.current()
+    await here.api.status(BOATS, here.boat, BoatStatus(size=3), conditions={"Ready"}, fields={"size", "phase"})
+    assert here.boat.status == BoatStatus(size=3)
+    assert (await here.client.get(BOATS, "default", "a")).status == BoatStatus(size=3)
+
+
+async def test_what_others_tell_is_left_alone(here: Here) -> None:
+    theirs = {
+        "status": {
+            "phase": "Theirs",
+            "conditions": [
+                {
+                    "type": "Foreign",
+                    "status": "True",
+                    "reason": "R",
+                    "message": "",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }
+            ],
+        }
+    }
+    await here.client.patch(BOATS, "default", "a", Apply(theirs, "somebody-else"), subresource="status")
+    await here.cache.current()
+    ours = set_condition((), condition("Ready", False, "Bad", "Leaks."), now=NOW, generation=1)
+    await here.api.status(BOATS, here.boat, BoatStatus(size=1, conditions=ours), conditions={"Ready"}, fields={"size"})
+    await here.api.status(BOATS, here.boat, {}, conditions={"Ready"}, fields={"size"})
+    assert here.boat.status.phase == "Theirs"
+    assert [each.type for each in here.boat.status.conditions] == ["Foreign"]
+
+
+async def test_the_status_of_an_object_that_is_gone_is_told_to_nobody(here: Here) -> None:
+    boat = here.boat
+    await here.client.delete(BOATS, "default", "a")
+    assert await here.api.status(BOATS, boat, {"size": 1}, fields={"size"}) is not None
+    await here.cache.current()
+    assert here.cache.get(BOATS, A) is None
