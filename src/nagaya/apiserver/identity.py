@@ -63,9 +63,9 @@ class Identity:
         return kubeconfig.build(url, self.authority.certificate_pem, credentials, cluster="nagaya", user="nagaya-admin")
 
 
-def make(clock: Clock, hosts: Sequence[str] = ()) -> Identity:
-    """A new identity, kept nowhere."""
-    authority = CertificateAuthority.create("nagaya", clock)
+def make(clock: Clock, hosts: Sequence[str] = (), authority: CertificateAuthority | None = None) -> Identity:
+    """A new identity, kept nowhere. Without an authority given it gets one of its own."""
+    authority = authority or CertificateAuthority.create("nagaya", clock)
     serving = _serving(authority, clock, hosts)
     admin = _admin(authority, clock)
     return Identity(authority, keys.generate(), *serving, *admin)

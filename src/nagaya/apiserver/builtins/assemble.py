@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 from nagaya.apiserver.apply import fieldset
@@ -12,7 +13,7 @@ from nagaya.apiserver.apply.reset_fields import Filter, without
 from nagaya.apiserver.builtins import decode, facts
 from nagaya.apiserver.builtins.converting import ConvertingCodec
 from nagaya.apiserver.builtins.kinds import pod_actions
-from nagaya.apiserver.builtins.kinds.kind import Kind, StatusStrategy
+from nagaya.apiserver.builtins.kinds.kind import StatusStrategy
 from nagaya.apiserver.builtins.kinds.registry import kind_of
 from nagaya.apiserver.builtins.kinds.scaling import scale_of
 from nagaya.apiserver.builtins.resources import BuiltinResource, all_resources
@@ -58,7 +59,7 @@ def _resource(
         codec=_codec(found.gvk, struct, shared),
         decoder=_decoder(struct, kind.main),
         tables=_tables(found, now) if "list" in found.verbs else None,
-        managers=_managers(found.gvk, struct, kind),
+        managers=_managers(found.gvk, found.gvr.group_resource),
         short_names=found.short_names,
         categories=found.categories,
         handlers=handlers.get("", {}),
@@ -97,7 +98,10 @@ def _decoder(struct: Struct, strategy: Strategy) -> Decoder:
     return read
 
 
-def _managers(kind: GroupVersionKind, struct: Struct, behaviour: Kind) -> FieldManager:
+@cache
+def _managers(kind: GroupVersionKind, resource: GroupResource) -> FieldManager:
+    """What tracks a kind's fields. It remembers nothing of any object, so all servers of a process share it."""
+    struct, behaviour = facts.struct_of(kind), kind_of(resource)
     strategies = {"": behaviour.main, **behaviour.subresources}
     if "status" in struct.fields and "status" not in strategies:
         strategies["status"] = StatusStrategy(behaviour.main)

@@ -12,16 +12,17 @@ from nagaya.apiserver.web.request import Response
 KUBERNETES_VERSION: Final = "v1.36.3"
 
 
-def document(nagaya_version: str) -> JsonObject:
+def document(nagaya_version: str, kubernetes_version: str = KUBERNETES_VERSION) -> JsonObject:
     """The body of `/version`. Clients compare `gitVersion`; the build metadata says who really answers."""
+    major, minor = kubernetes_version.removeprefix("v").split(".")[:2]
     return {
-        "major": "1",
-        "minor": "36",
-        "emulationMajor": "1",
-        "emulationMinor": "36",
-        "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
-        "gitVersion": f"{KUBERNETES_VERSION}+nagaya.{nagaya_version}",
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": f"{kubernetes_version}+nagaya.{nagaya_version}",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

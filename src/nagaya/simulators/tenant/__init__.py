@@ -1,0 +1,1 @@
+"""A simulated workload cluster: an embedded API server whose nodes and pods are data that behaves."""
