@@ -37,7 +37,11 @@ _COMMANDS = dict(_commands(main, "nagaya"))
 
 def _options(command: click.Command) -> set[str]:
     return {
-        flag for each in command.params if isinstance(each, click.Option) for flag in (*each.opts, *each.secondary_opts)
+        flag
+        for each in command.params
+        if isinstance(each, click.Option)
+        for flag in (*each.opts, *each.secondary_opts)
+        if flag.startswith("--")
     }
 
 

@@ -1,12 +1,13 @@
-"""Kubernetes' own conformance tests, unchanged, against the embedded server.
+"""Kubernetes' own end-to-end tests, unchanged, against the embedded server.
 
-The suite runs once: in several processes at the same time, because its tests mostly wait. Those that the suite wants
-to have the server for themselves (`[Serial]`) get a server of their own. Each name in `conformance.txt` is then one
-test here.
+`conformance.txt` names the conformance tests that are the floor; `without_pods.txt` those other tests of the suite that
+need no pod. The suite runs once: in several processes at the same time, because its tests mostly wait. Those that the
+suite wants to have the server for themselves (`[Serial]`) get a server of their own. Each name is then one test here.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import xml.etree.ElementTree as xml
@@ -21,11 +22,22 @@ from nagaya.binaries.installer import Binaries
 from support.real import installed_binaries
 from support.running_server import RunningServer
 
-_LINES = (Path(__file__).parent / "conformance.txt").read_text().splitlines()
-NAMES = [line.strip() for line in _LINES if line.strip() and not line.startswith("#")]
-SUITE_TIMEOUT = 280.0
+_FOLDER = Path(__file__).parent
+
+
+def _listed(file: str) -> list[str]:
+    lines = (_FOLDER / file).read_text().splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+FLOOR = [f"{name} [Conformance]" for name in _listed("conformance.txt")]
+OTHERS = _listed("without_pods.txt")
+SUITE_TIMEOUT = 400.0
+pytestmark = pytest.mark.timeout(SUITE_TIMEOUT + 60)
 SLOW = ("CustomResourceDefinition Watch", "CustomResourcePublishOpenAPI")
 """What takes a minute each goes into processes of its own."""
+SHARES = 4
+"""The processes that share the other tests: enough that waiting overlaps, few enough for two cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +50,14 @@ class Result:
 
 def groups() -> Iterator[list[str]]:
     """The names by the process that runs them; the last ones want to be alone with the server."""
-    serial = [name for name in NAMES if "[Serial]" in name]
+    serial = [name for name in (*FLOOR, *OTHERS) if "[Serial]" in name]
     for words in SLOW:
-        yield [name for name in NAMES if words in name]
-    yield [name for name in NAMES if name not in serial and not any(words in name for words in SLOW)]
+        yield [name for name in FLOOR if words in name]
+    yield [name for name in FLOOR if name not in serial and not any(words in name for words in SLOW)]
+    # Neighbours in the list are alike, also in how long they take.
+    others = [name for name in OTHERS if name not in serial]
+    for share in range(SHARES):
+        yield others[share::SHARES]
     yield serial
 
 
@@ -49,7 +65,7 @@ def run_suite(binaries: Binaries, kubeconfig: Path, names: list[str], folder: Pa
     """Run these tests and read the report."""
     report = folder / "report.xml"
     # Python escapes blanks, which Go does not understand.
-    focus = "|".join(re.escape(f"{name} [Conformance]").replace("\\ ", " ") for name in names)
+    focus = "|".join(f"{re.escape(name)}$".replace("\\ ", " ") for name in names)
     command = [
         binaries.path("e2e.test"),
         f"--kubeconfig={kubeconfig}",
@@ -70,7 +86,7 @@ def run_suite(binaries: Binaries, kubeconfig: Path, names: list[str], folder: Pa
     done = subprocess.run(
         command,
         cwd=folder,
-        env={"HOME": str(folder)},
+        env={"HOME": str(folder), "PATH": os.environ["PATH"]},  # kubectl diff runs diff
         capture_output=True,
         text=True,
         timeout=SUITE_TIMEOUT,
@@ -79,15 +95,17 @@ def run_suite(binaries: Binaries, kubeconfig: Path, names: list[str], folder: Pa
     if not report.exists():
         words = f"the suite ended with {done.returncode} and without a report:\n{(done.stdout + done.stderr)[-3000:]}"
         return dict.fromkeys(names, Result("missing", words))
-    return read_report(report)
+    return read_report(report, names)
 
 
-def read_report(report: Path) -> dict[str, Result]:
-    """Every test that was not skipped, by its name without the labels after it."""
+def read_report(report: Path, names: list[str]) -> dict[str, Result]:
+    """How each of these tests ended. The report has their labels after their names."""
     found = {}
+    longest_first = sorted(names, key=len, reverse=True)
     for case in xml.parse(report).iter("testcase"):
-        name = case.get("name", "").removeprefix("[It] ").partition(" [Conformance]")[0]
-        if case.get("status") != "skipped":
+        text = case.get("name", "").removeprefix("[It] ")
+        name = next((each for each in longest_first if text.startswith(each)), None)
+        if name is not None and case.get("status") != "skipped":
             problems = [f"{part.get('message', '')}\n{part.text or ''}" for part in case if part.tag != "system-err"]
             found[name] = Result(case.get("status", ""), "\n".join(problems))
     return found
@@ -98,18 +116,29 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     """How each test of the suite ended."""
     binaries = installed_binaries(("e2e.test", "kubectl"))
     parts = list(groups())
-    with RunningServer() as shared, RunningServer() as alone, ThreadPoolExecutor(len(parts)) as pool:
-        servers = [shared] * (len(parts) - 1) + [alone]
+    with RunningServer() as floor, RunningServer() as others, RunningServer() as alone:
+        servers = [floor] * (len(SLOW) + 1) + [others] * SHARES + [alone]
         folders = [tmp_path_factory.mktemp("e2e") for _ in parts]
-        runs = [
-            pool.submit(run_suite, binaries, server.kubeconfig, names, folder)
-            for server, names, folder in zip(servers, parts, folders, strict=True)
-        ]
-        return {name: result for run in runs for name, result in run.result().items()}
+        with ThreadPoolExecutor(len(parts)) as pool:
+            runs = [
+                pool.submit(run_suite, binaries, server.kubeconfig, names, folder)
+                for server, names, folder in zip(servers, parts, folders, strict=True)
+            ]
+            return {name: result for run in runs for name, result in run.result().items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_conformance(name: str, results: dict[str, Result]) -> None:
+def check(name: str, results: dict[str, Result]) -> None:
+    """That a test of the suite was run and passed."""
     result = results.get(name)
     assert result is not None, "the suite has no such test"
     assert result.status == "passed", result.words
+
+
+@pytest.mark.parametrize("name", FLOOR)
+def test_conformance(name: str, results: dict[str, Result]) -> None:
+    check(name, results)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_without_pods(name: str, results: dict[str, Result]) -> None:
+    check(name, results)

@@ -13,6 +13,7 @@ class Oracle:
 
     def __init__(self, program: str) -> None:
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._known: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def ask(self, question: str, **details: Any) -> dict[str, Any]:
         """One answer. `original` and `patch` may be bytes, to be sent as they are."""
@@ -22,6 +23,13 @@ class Oracle:
         self._process.stdin.flush()
         answer: dict[str, Any] = orjson.loads(self._process.stdout.readline())
         return answer
+
+    def ask_once(self, question: str, **where: str) -> dict[str, Any]:
+        """What is always the same for a kind, such as the Go types it is made of."""
+        key = (question, *where.values())
+        if key not in self._known:
+            self._known[key] = self.ask(question, **where)
+        return self._known[key]
 
     def close(self) -> None:
         """Let the program end."""

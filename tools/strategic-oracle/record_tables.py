@@ -13,9 +13,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-import compare
 import orjson
 from oracle import Oracle
+from table_cases import TABLE_KINDS, random_object
 
 _TRIES = 300
 _KEPT = 4
@@ -26,7 +26,7 @@ def main() -> int:
     """Record a few objects of every kind."""
     oracle = Oracle(sys.argv[1])
     source = random.Random(1)
-    for kind in compare.TABLE_KINDS:
+    for kind in TABLE_KINDS:
         seen: set[bytes] = set()
         for where, obj, cells in _best(oracle, source, kind):
             cell_key = orjson.dumps(cells)
@@ -49,7 +49,7 @@ def main() -> int:
 def _best(oracle: Oracle, source: random.Random, kind: tuple[str, str, str]) -> list[tuple[Any, Any, Any]]:
     found = []
     for _ in range(_TRIES):
-        where, obj, ask = compare.random_object(oracle, source, kind)
+        where, obj, ask = random_object(oracle, source, kind)
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         size = len(orjson.dumps(obj))

@@ -21,6 +21,12 @@ from nagaya.api.controlplane import kubeadm_control_plane, kubeadm_control_plane
 from nagaya.api.definition import Definition
 from nagaya.api.ipam import ip_address, ip_address_claim
 from nagaya.api.runtime import extension_config
+from nagaya.api.simulated import (
+    simulated_cluster,
+    simulated_cluster_template,
+    simulated_machine,
+    simulated_machine_template,
+)
 
 PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
     "core": (
@@ -38,4 +44,10 @@ PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
     "runtime": (extension_config.DEFINITION,),
     "bootstrap-kubeadm": (kubeadm_config.DEFINITION, kubeadm_config_template.DEFINITION),
     "controlplane-kubeadm": (kubeadm_control_plane.DEFINITION, kubeadm_control_plane_template.DEFINITION),
+    "infrastructure-simulated": (
+        simulated_cluster.DEFINITION,
+        simulated_cluster_template.DEFINITION,
+        simulated_machine.DEFINITION,
+        simulated_machine_template.DEFINITION,
+    ),
 }

@@ -6,7 +6,8 @@ roles are completed.
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 from nagaya.apiserver.authz.reconciliation import Step, repairs
@@ -20,8 +21,9 @@ _CORE: Final = ""
 _PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
-async def bootstrap(backend: Backend, host: str, port: int) -> None:
-    """Make what is missing."""
+async def bootstrap(backend: Backend, host: str, port: int, addresses: Sequence[str] = ()) -> None:
+    """Make what is missing. `addresses` are those by which others know this machine, for a server that listens on all
+    or on none of them."""
     api = Internal(backend, "kube-apiserver")
     for name in NAMESPACES:
         await api.create_missing(GroupResource(_CORE, "namespaces"), {"metadata": {"name": name}})
@@ -29,7 +31,8 @@ async def bootstrap(backend: Backend, host: str, port: int) -> None:
     for name, value in _PRIORITIES.items():
         priority: JsonObject = {"metadata": {"name": name}, "value": value, "description": _PRIORITY_TEXT[name]}
         await api.create_missing(GroupResource("scheduling.k8s.io", "priorityclasses"), priority)
-    await _service(api, host, port)
+    await _service(api, port)
+    await _endpoints(api, host, port, addresses)
 
 
 _PRIORITY_TEXT: Final = {
@@ -60,8 +63,8 @@ def _always(wanted: JsonObject) -> Change:
     return lambda _: wanted
 
 
-async def _service(api: Internal, host: str, port: int) -> None:
-    """The Service `kubernetes` in the namespace `default`, with the server behind it."""
+async def _service(api: Internal, port: int) -> None:
+    """The Service `kubernetes` in the namespace `default`."""
     labels = {"component": "apiserver", "provider": "kubernetes"}
     service: JsonObject = {
         "metadata": {"name": "kubernetes", "namespace": "default", "labels": labels},
@@ -77,27 +80,59 @@ async def _service(api: Internal, host: str, port: int) -> None:
         },
     }
     await api.create_missing(GroupResource(_CORE, "services"), service)
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+
+
+async def _endpoints(api: Internal, host: str, port: int, addresses: Sequence[str]) -> None:
+    """Where that Service leads: to this server, if there is an address at which others could know it."""
+    listening = _address(host)
+    published = [each for each in (listening, *map(_address, addresses)) if each is not None and _is_public(each)]
+    if not published:
         return
-    if address.is_loopback or address.is_unspecified:
-        return  # nobody else could reach the server there, and an EndpointSlice may not say so
-    family = f"IPv{address.version}"
-    slice_: JsonObject = {
-        "metadata": {
-            "name": "kubernetes",
-            "namespace": "default",
-            "labels": {"kubernetes.io/service-name": "kubernetes"},
+    # What listens on the loopback address alone is there, but not for others.
+    ready = listening is None or not listening.is_loopback
+    family = f"IPv{published[0].version}"
+    address = str(published[0])
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    await _put(
+        api,
+        GroupResource("discovery.k8s.io", "endpointslices"),
+        {"kubernetes.io/service-name": "kubernetes"},
+        {
+            "addressType": family,
+            "endpoints": [{"addresses": [address], "conditions": {"ready": ready}}],
+            "ports": ports,
         },
-        "addressType": family,
-        "endpoints": [{"addresses": [str(address)], "conditions": {"ready": True}}],
-        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-    }
-    slices = GroupResource("discovery.k8s.io", "endpointslices")
-    if not await api.create_missing(slices, slice_):
+    )
+    subset = {"addresses" if ready else "notReadyAddresses": [{"ip": address}], "ports": ports}
+    skip = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    await _put(api, GroupResource(_CORE, "endpoints"), skip, {"subsets": [subset]})
 
-        def moved(obj: JsonObject) -> JsonObject:
-            return {**obj, "endpoints": slice_["endpoints"], "ports": slice_["ports"]}
 
-        await api.change(slices, "default", "kubernetes", moved)
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address can lead others anywhere, which is what may stand in endpoints."""
+    return not (address.is_loopback or address.is_unspecified or address.is_link_local)
+
+
+async def _put(api: Internal, resource: GroupResource, labels: dict[str, str], wanted: JsonObject) -> None:
+    """Make the object `kubernetes` in the namespace `default`, or bring what it says up to date."""
+    metadata = {"name": "kubernetes", "namespace": "default", "labels": labels}
+    if await api.create_missing(resource, {"metadata": metadata, **wanted}):
+        return
+
+    def moved(obj: JsonObject) -> JsonObject | None:
+        if obj.get("addressType") != wanted.get("addressType"):
+            return None
+        return {**obj, **wanted}
+
+    changed = await api.change(resource, "default", "kubernetes", moved)
+    if changed is not None and changed.get("addressType") != wanted.get("addressType"):
+        # The family of a slice cannot be changed.
+        await api.delete(resource, "default", "kubernetes")
+        await api.create(resource, {"metadata": metadata, **wanted})

@@ -69,6 +69,7 @@ class Config:
     authority: CertificateAuthority | None = None  # instead of one of its own; for servers in memory
     seed: Seed | None = None  # of a server in memory: what it need not make because another has
     kubernetes_version: str = version.KUBERNETES_VERSION  # what `/version` says; the API is that of 1.36 regardless
+    addresses: Sequence[str] = ()  # by which others know this machine, for a server that listens on all or on none
     tokens: Mapping[str, User] = field(default_factory=dict)  # static bearer tokens
     anonymous: bool = True
     nodes: bool = False  # whether kubelets join: what they may do then follows from the pods bound to them
@@ -172,7 +173,8 @@ class ApiServer:
 
     async def _begin(self) -> None:
         # First what every server has, then the controllers: they would look at each default role as it comes.
-        await bootstrap(self.backend, self._config.host, self._config.port)
+        config = self._config
+        await bootstrap(self.backend, config.host, config.port, config.addresses)
         self._runner.start()
         self._ready = True
 

@@ -138,22 +138,34 @@ async def _serve(data_dir: Path, listen: tuple[str, int], kubeconfig: Path, audi
 
 
 def _config(data_dir: Path, host: str, port: int, audit: tuple[Path, str] | None) -> Config:
+    from nagaya.api.admission.catalog import ADMISSION
     from nagaya.apiserver.server import Config
     from nagaya.apiserver.web.audit import AuditSettings, Level
 
     settings = None if audit is None else AuditSettings(audit[0], Level(audit[1]))
-    hosts = _own_names() if host in _EVERYWHERE else ()
-    return Config(data_dir=data_dir, host=host, port=port, hosts=hosts, audit=settings, metrics=True)
+    addresses = _own_addresses()
+    hosts = (socket.gethostname(), *addresses) if host in _EVERYWHERE else ()
+    return Config(
+        data_dir=data_dir,
+        host=host,
+        port=port,
+        hosts=hosts,
+        addresses=addresses,
+        nodes=True,
+        rules=ADMISSION,
+        audit=settings,
+        metrics=True,
+    )
 
 
-def _own_names() -> tuple[str, ...]:
-    """The names and addresses of this machine, for the certificate of a server that listens on all of them."""
-    names = {socket.gethostname()}
+def _own_addresses() -> tuple[str, ...]:
+    """The addresses by which others know this machine."""
+    found = set()
     for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((target, 9))  # sends nothing, but chooses the address that others see
-            names.add(probe.getsockname()[0])
-    return tuple(sorted(names))
+            found.add(probe.getsockname()[0])
+    return tuple(sorted(found))
 
 
 def _url(host: str, port: int) -> str:

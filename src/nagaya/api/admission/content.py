@@ -35,13 +35,13 @@ def text(content: Content, *path: str) -> str:
 def items(content: Content, *path: str) -> Sequence[Content]:
     """The objects in the list at a path."""
     value = at(content, *path)
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def texts(content: Content, *path: str) -> Sequence[str]:
     """The texts in the list at a path."""
     value = at(content, *path)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list | tuple) else []
 
 
 def number(content: Content, *path: str) -> int | None:

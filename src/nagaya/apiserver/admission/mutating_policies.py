@@ -12,6 +12,7 @@ from nagaya.apiserver.admission.chain import Plugin
 from nagaya.apiserver.admission.managed_fields import restored
 from nagaya.apiserver.admission.policies import Policies, Use
 from nagaya.apiserver.admission.rules import Shown
+from nagaya.apiserver.builtins import facts
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.gostring import quote
@@ -104,7 +105,8 @@ async def _carry_out(change: Patch | ApplyConfiguration, obj: JsonObject, form: 
 
     own = orjson.loads(orjson.dumps(obj))
     if isinstance(change, ApplyConfiguration):
-        made = applied(own, change.fields, form.resource.struct)
+        whole = form.kind == form.resource.gvk
+        made = applied(own, change.fields, form.resource.struct if whole else facts.struct_of(form.kind))
     else:
         try:
             made = json_patch.apply(own, change.operations)
@@ -121,7 +123,7 @@ async def _carry_out(change: Patch | ApplyConfiguration, obj: JsonObject, form: 
             raise status.internal(str(error)) from None
         if unknown and strict:
             raise status.internal(f"strict decoding error: {', '.join(unknown)}")
-    if form.resource.api_version != write.resource.api_version:
+    if versions.is_other(form, write.resource):
         made = await versions.converted(made, form.resource, write.resource)
     write.object = made
 

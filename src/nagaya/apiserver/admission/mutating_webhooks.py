@@ -89,7 +89,7 @@ class MutatingWebhooks(Plugin):
         patched = patch_object(new, patch)
         decoded = decode(patched, write, form)
         changed = bool(decoded != new)
-        if form.resource.api_version != write.resource.api_version:
+        if versions.is_other(form, write.resource):
             decoded = await versions.converted(decoded, form.resource, write.resource)
         write.object = decoded
         return changed

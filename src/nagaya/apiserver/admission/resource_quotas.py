@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from nagaya.apiserver.admission.chain import Plugin
 from nagaya.apiserver.admission.pods import amounts
 from nagaya.apiserver.controllers import quota_usage
-from nagaya.apiserver.controllers.quota_usage import CLAIMS, PODS, SERVICES, ZERO, Usage
+from nagaya.apiserver.controllers.quota_usage import CLAIMS, DEVICE_CLAIMS, PODS, SERVICES, ZERO, Usage
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -41,6 +41,7 @@ _BY_CLASS: Final = (
     ".storageclass.storage.k8s.io/persistentvolumeclaims",
     ".storageclass.storage.k8s.io/requests.storage",
 )
+_CHANGE_MATTERS: Final = frozenset({SERVICES, CLAIMS, DEVICE_CLAIMS})
 _DEMANDED: Final = frozenset(f"{side}{each}" for side in ("", "requests.", "limits.") for each in ("cpu", "memory"))
 
 
@@ -117,8 +118,10 @@ def _counts(write: Attributes) -> bool:
         if write.operation == "UPDATE" and not write.subresource:
             return _terminating(write.object) != _terminating(write.old)
     if write.subresource:
-        return False
-    return write.operation == "CREATE" or (write.operation == "UPDATE" and resource in (SERVICES, CLAIMS))
+        return (
+            resource == CLAIMS and write.subresource == "status" and quota_usage.claim_changed(write.object, write.old)
+        )
+    return write.operation == "CREATE" or (write.operation == "UPDATE" and resource in _CHANGE_MATTERS)
 
 
 def _terminating(pod: JsonObject | None) -> bool:
@@ -135,6 +138,8 @@ def _is_about(resource: GroupResource, name: str) -> bool:
         return name in _SERVICE_NAMES
     if resource == CLAIMS:
         return name in _CLAIM_NAMES or name.endswith(_BY_CLASS)
+    if resource == DEVICE_CLAIMS and name.endswith(quota_usage.DEVICES_OF_CLASS):
+        return True
     return name in quota_usage.count_names(resource)
 
 

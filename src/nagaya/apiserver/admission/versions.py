@@ -17,9 +17,14 @@ _LATEST: Final = 2**62
 
 async def shown(obj: JsonObject | None, resource: Resource, form: Shown) -> JsonObject | None:
     """An object in the form to show; the same one if that is its own. Raises 500 if it cannot be converted."""
-    if obj is None or form.resource.api_version == resource.api_version:
+    if obj is None or not is_other(form, resource):
         return obj
     return await converted(obj, resource, form.resource)
+
+
+def is_other(form: Shown, resource: Resource) -> bool:
+    """Whether a form is another one than that of a resource. What has a kind of its own (a Scale) has only one."""
+    return form.kind == form.resource.gvk and form.resource.api_version != resource.api_version
 
 
 async def converted(obj: JsonObject, resource: Resource, other: Resource) -> JsonObject:

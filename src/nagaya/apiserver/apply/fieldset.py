@@ -183,11 +183,16 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
                 continue
         if result is left:
             result = dict(left)
-        if rest:
-            result[key] = _shortened(rest)
-        else:
-            del result[key]
+        _leave(result, key, rest)
     return result
+
+
+def _leave(fields: FieldSet, key: str, rest: Node | None) -> None:
+    """Keep of a field what is left of it."""
+    if rest:
+        fields[key] = _shortened(rest)
+    else:
+        del fields[key]
 
 
 def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
@@ -206,10 +211,7 @@ def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
                 continue
         if result is left:
             result = dict(left)
-        if rest:
-            result[key] = _shortened(rest)
-        else:
-            del result[key]
+        _leave(result, key, rest)
     return result
 
 

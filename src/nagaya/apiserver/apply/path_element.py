@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-from nagaya.apiserver.apply import gosyntax
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import gostring, govalue
 
 _PLAIN = re.compile(r"[ !#-%'-;=?-\[\]-~]*")
 _SPECIAL = re.compile(r"[\x00-\x1f\"\\<>&\u2028\u2029]")
@@ -65,7 +64,7 @@ def _escape(match: re.Match[str]) -> str:
 
 def _float(value: float) -> str:
     if value and not 1e-6 <= abs(value) < 1e21:
-        return gosyntax.number(value)
+        return gostring.number(value)
     text = format(Decimal(repr(value)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -167,4 +166,4 @@ def show(value: Any) -> str:
         return "[" + ",".join(show(item) for item in value) + "]"
     if isinstance(value, dict):
         return "".join(f"{name}={show(item)}" for name, item in value.items())
-    return gosyntax.plain(value)
+    return govalue.plain(value)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nagaya.apiserver.apply import gosyntax, path_element
+from nagaya.apiserver.apply import path_element
 from nagaya.apiserver.apply.atoms import BOOLEAN, NUMERIC, STRING, Atom, ListAtom, MapAtom
+from nagaya.apiserver.meta import govalue
 
 Problem = tuple[str, str]
 """A path and what is wrong there."""
@@ -82,7 +83,7 @@ def _map_problems(atom: MapAtom, value: Any, duplicates: bool) -> list[Problem]:
     if value is None:
         return []
     if value.__class__ is not dict:
-        return [("", f"expected map, got &{{{gosyntax.plain(value)}}}")]
+        return [("", f"expected map, got &{{{govalue.plain(value)}}}")]
     found: list[Problem] = []
     for name, item in value.items():
         inner = atom.fields.get(name, atom.element)
@@ -96,7 +97,7 @@ def _list_problems(atom: ListAtom, value: Any, duplicates: bool) -> list[Problem
     if value is None:
         return []
     if value.__class__ is not list:
-        return [("", f"expected list, got &{{{gosyntax.plain(value)}}}")]
+        return [("", f"expected list, got &{{{govalue.plain(value)}}}")]
     found: list[Problem] = []
     seen: set[str] = set()
     for position, item in enumerate(value):
@@ -129,15 +130,15 @@ def _scalar_problems(scalar: str, value: Any) -> list[Problem]:
     if scalar == NUMERIC:
         if kind is int or kind is float:
             return []
-        return [("", f"expected numeric (int or float), got {gosyntax.type_name(value)}")]
+        return [("", f"expected numeric (int or float), got {govalue.type_name(value)}")]
     if scalar == STRING:
         if kind is str:
             return []
-        return [("", f"expected string, got &value.valueUnstructured{{Value:{gosyntax.literal(value)}}}")]
+        return [("", f"expected string, got &value.valueUnstructured{{Value:{govalue.literal(value)}}}")]
     if scalar == BOOLEAN:
-        return [] if kind is bool else [("", f"expected boolean, got &{{{gosyntax.plain(value)}}}")]
+        return [] if kind is bool else [("", f"expected boolean, got &{{{govalue.plain(value)}}}")]
     if kind is dict or kind is list:
-        return [("", f"expected any scalar, got &{{{gosyntax.plain(value)}}}")]
+        return [("", f"expected any scalar, got &{{{govalue.plain(value)}}}")]
     return []
 
 

@@ -5,6 +5,7 @@ A way has no opinion on users it is not for, allows, or refuses with the 403 tha
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -52,7 +53,7 @@ def all_ways(authorizer: Authorizer) -> tuple[Way, ...]:
     )
 
 
-class Way:
+class Way(ABC):
     """One way to be allowed to act as someone: the checks that all have in common."""
 
     constrained = True
@@ -62,9 +63,9 @@ class Way:
         self._verb = verb
         self._group = _GROUP if self.constrained else ""
 
+    @abstractmethod
     def check(self, wanted: User, attributes: Attributes) -> Impersonated | None:
         """Whether the requester (`attributes.user`) may act as the wanted user; None without an opinion. Raises 403."""
-        raise NotImplementedError
 
     def _require(self, attributes: Attributes) -> None:
         decision = self._authorizer.authorize(attributes)

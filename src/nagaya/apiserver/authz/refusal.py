@@ -15,7 +15,9 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiError:
     message = describe(attributes).translate(_ESCAPES)
     if reason:
         message = f"{message}: {reason}"
-    return status.forbidden(attributes.group_resource, attributes.name, message)
+    refusal = status.forbidden(attributes.group_resource, attributes.name, message)
+    refusal.headers["X-Content-Type-Options"] = "nosniff"  # it quotes what the client sent
+    return refusal
 
 
 def describe(attributes: Attributes) -> str:

@@ -13,14 +13,15 @@ from typing import Any, Final
 from nagaya.apiserver.cel import types
 from nagaya.apiserver.cel.budget import PER_CALL_LIMIT, Budget
 from nagaya.apiserver.cel.environment import BASE, Environment
+from nagaya.apiserver.cel.extents import REQUEST, Extent, extent_of
 from nagaya.apiserver.cel.objects import adopter, with_object_metadata
-from nagaya.apiserver.cel.program import CompileError, PlanError, Program, compile
+from nagaya.apiserver.cel.program import CompileError, PlanError, Program, compile, worst_cost
 from nagaya.apiserver.cel.schema_types import SchemaTypes
 from nagaya.apiserver.cel.types import CelType
 from nagaya.apiserver.cel.values import NONE, CelError, CostExceededError, NoSuchOverloadError, Optional
 from nagaya.apiserver.crd import field_paths
 from nagaya.apiserver.crd.rules import Budget as ObjectBudget
-from nagaya.apiserver.crd.rules import RuleFailure, RuleProblem
+from nagaya.apiserver.crd.rules import RuleCost, RuleFailure, RuleProblem
 from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.field_errors import Cause
@@ -50,11 +51,12 @@ class NodeRules:
     """The compiled rules of one schema node. Immutable."""
 
     def __init__(self, schema: JsonObject, resource_root: bool) -> None:
-        structs = SchemaTypes()
-        declared = structs.declare(schema, _SELF_TYPE, resource_root=resource_root)
+        self._structs = SchemaTypes()
+        self._declared = self._structs.declare(schema, _SELF_TYPE, resource_root=resource_root)
+        self._extent = extent_of(schema, resource_root=resource_root)
         self._adopt = adopter(with_object_metadata(schema) if resource_root else schema)
         self._rules = [
-            _Rule(rule, index, schema, declared, structs)
+            _Rule(rule, index, schema, self._declared, self._structs)
             for index, rule in enumerate(schema.get("x-kubernetes-validations") or ())
         ]
         self._uses_old = any(rule.transition for rule in self._rules)
@@ -68,6 +70,17 @@ class NodeRules:
     def transitions(self) -> Sequence[bool]:
         """For each rule, whether it mentions `oldSelf`."""
         return [rule.transition for rule in self._rules]
+
+    @property
+    def most_values(self) -> int:
+        """How many values of this sort fit into one request, with a comma between them."""
+        return 0 if self._extent is None else REQUEST // (self._extent.least_bytes + 1)
+
+    def costs(self) -> Sequence[RuleCost]:
+        """What each rule can cost; nothing for those that do not compile."""
+        if self._declared is None or self._extent is None:
+            return [RuleCost() for _ in self._rules]
+        return [rule.cost(self._declared, self._structs, self._extent) for rule in self._rules]
 
     def check(self, value: Any, old: Any, budget: ObjectBudget) -> Sequence[RuleFailure]:
         """The rules that do not hold for a value, in order. `old` is MISSING if the value replaces nothing."""
@@ -131,6 +144,14 @@ class _Rule:
             except _RejectedError as error:
                 self.problems.append(RuleProblem(index, "messageExpression", str(error)))
 
+    def cost(self, declared: CelType, structs: SchemaTypes, extent: Extent) -> RuleCost:
+        """What the rule can cost. It is compiled once more, because hardly any rule is ever asked for it."""
+        if self._program is None:
+            return RuleCost()
+        environment = _environment(declared, structs, optional=self._optional)
+        message = 0 if self._message is None else worst_cost(self._message.expression, environment, extent)
+        return RuleCost(worst_cost(self._text, environment, extent), message)
+
     @property
     def transition(self) -> bool:
         """Whether the rule mentions `oldSelf`."""
@@ -187,7 +208,7 @@ class _Rule:
 
     def _failure(self, bindings: dict[str, Any], budget: ObjectBudget) -> RuleFailure:
         message = self._default
-        if self._message is not None:
+        if self._message is not None and self._can_speak(self._message, bindings):
             try:
                 message = self._expressed(self._message, bindings, budget) or message
             except _RejectedError as error:
@@ -195,6 +216,10 @@ class _Rule:
                     str(error), field_path=self._field_path, transition=self.transition, broken=True, fatal=True
                 )
         return RuleFailure(message, self._cause, self._field_path, self.transition)
+
+    def _can_speak(self, message: Program, bindings: dict[str, Any]) -> bool:
+        """The real server never has an optional `oldSelf` for messages, so those that mention it say nothing."""
+        return "oldSelf" not in message.references or ("oldSelf" in bindings and not self._optional)
 
     def _expressed(self, program: Program, bindings: dict[str, Any], budget: ObjectBudget) -> str:
         """What the message expression says, or nothing if it does not say anything usable."""

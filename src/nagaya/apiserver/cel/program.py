@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from nagaya.apiserver.cel.budget import Budget
 from nagaya.apiserver.cel.checker import check
+from nagaya.apiserver.cel.cost import estimate_cost
 from nagaya.apiserver.cel.environment import Environment
+from nagaya.apiserver.cel.extents import Extent
 from nagaya.apiserver.cel.parser import parse
 from nagaya.apiserver.cel.planner import PlanError, Planner, weigh
 from nagaya.apiserver.cel.source import NOWHERE, CompileError, Issues
@@ -17,7 +19,9 @@ from nagaya.apiserver.cel.types import CelType
 from nagaya.apiserver.cel.validators import validate
 from nagaya.apiserver.cel.values import CelError
 
-__all__ = ["CompileError", "PlanError", "Program", "compile"]
+__all__ = ["CompileError", "PlanError", "Program", "compile", "worst_cost"]
+
+_Made = TypeVar("_Made")
 
 
 class Program:
@@ -59,6 +63,16 @@ class Program:
 def compile(expression: str, environment: Environment) -> Program:
     """Read, check and plan an expression. Raises CompileError with what is wrong with it, or PlanError when a constant
     part of it cannot be computed."""
+    return _with_tree(expression, environment, lambda root: _plan(expression, root, environment))
+
+
+def worst_cost(expression: str, environment: Environment, data: Extent) -> int:
+    """The most that an expression can cost if its variables are data of that extent. Raises CompileError."""
+    return _with_tree(expression, environment, lambda root: estimate_cost(root, data))
+
+
+def _with_tree(expression: str, environment: Environment, make: Callable[[Node], _Made]) -> _Made:
+    """Read and check an expression, and make something of its tree."""
     issues = Issues(expression)
     root = parse(expression, environment.macros, issues)
     if issues or root is None:
@@ -69,7 +83,7 @@ def compile(expression: str, environment: Environment) -> Program:
             validate(root, issues)
         if issues:
             raise CompileError(str(issues))
-        return _plan(expression, root, environment)
+        return make(root)
     except RecursionError:
         issues.report(NOWHERE, "max recursion depth exceeded")
         raise CompileError(str(issues)) from None

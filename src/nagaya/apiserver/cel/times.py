@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 from nagaya.apiserver.cel import goformat
 from nagaya.apiserver.cel.values import CelError, Duration, Timestamp
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import goduration, gostring
 
-SECOND: Final = 1_000_000_000
+SECOND: Final = goduration.SECOND
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _LOCAL: Final = "2006-01-02T15:04:05"
 _DATE: Final = "2006-01-02"
@@ -34,17 +34,6 @@ _LIMITS: Final = {
 # What nearly all dates look like.
 _USUAL: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 _FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
-_SPAN: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_UNITS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "μs": 1_000,
-    "ms": 1_000_000,
-    "s": SECOND,
-    "m": 60 * SECOND,
-    "h": 3600 * SECOND,
-}
 # The second syntax that the `duration` format of schemas understands: a number and the beginning of a unit's name.
 _WORDY: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
 _WORDS: Final = (
@@ -150,24 +139,10 @@ def format_timestamp(value: Timestamp) -> str:
 
 def parse_duration(text: str) -> Duration:
     """A duration such as `1h30m` or `-1.5s`."""
-    negative = text.startswith("-")
-    rest = text[1:] if text[:1] in ("-", "+") else text
-    if rest == "0":
-        return Duration(0)
-    total, position = 0, 0
-    while position < len(rest):
-        found = _SPAN.match(rest, position)
-        if found is None:
-            break
-        whole, _, fraction = found[1].partition(".")
-        unit = _UNITS[found[2]]
-        total += int(whole or "0") * unit
-        if fraction:
-            total += int(fraction) * unit // 10 ** len(fraction)
-        position = found.end()
-    if not rest or position < len(rest) or total > _LIMIT - (not negative):
-        raise ValueError(f'invalid duration "{text}"')
-    return Duration(-total if negative else total)
+    try:
+        return Duration(goduration.parse(text))
+    except ValueError:
+        raise ValueError(f'invalid duration "{text}"') from None
 
 
 def parse_wordy_duration(text: str) -> Duration:

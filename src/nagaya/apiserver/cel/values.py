@@ -8,6 +8,7 @@ addresses, ...). Python takes `True` for `1` and `1` for `1.0`; nothing outside 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Final
 
 
@@ -102,27 +103,30 @@ class Opaque:
 
 
 class MapLike:
-    """Something that is read like a map but is none in memory, such as an object seen through its schema."""
+    """Something that is read like a map but is none in memory, such as an object seen through its schema.
+
+    Not an ABC, because every step asks whether a value is one; that no method is missing is the type checker's to see.
+    """
 
     __slots__ = ()
 
     type_name: str = "map"
 
+    @abstractmethod
     def find(self, key: Any) -> Any:
         """The value of a key, or `NOTHING`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keys(self) -> list[Any]:
         """The keys to iterate over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def size(self) -> int:
         """What `size()` returns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def native(self) -> Any:
         """The value as plain JSON."""
-        raise NotImplementedError
 
 
 class SetList(list[Any]):

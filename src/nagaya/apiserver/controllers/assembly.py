@@ -11,18 +11,32 @@ from collections.abc import Collection
 from nagaya.apiserver.authn.jwt import Signer
 from nagaya.apiserver.controllers.account_tokens import AccountTokens
 from nagaya.apiserver.controllers.bootstrap_signer import BootstrapSigner
+from nagaya.apiserver.controllers.disruption_budgets import DisruptionBudgets
+from nagaya.apiserver.controllers.endpoint_mirroring import EndpointMirroring
+from nagaya.apiserver.controllers.endpoint_slices import EndpointSlices
+from nagaya.apiserver.controllers.endpoints import EndpointsOfServices
 from nagaya.apiserver.controllers.event_expiry import EventExpiry
+from nagaya.apiserver.controllers.flow_schemas import FlowSchemas
 from nagaya.apiserver.controllers.garbage import GarbageCollector
 from nagaya.apiserver.controllers.namespace_defaults import NamespaceDefaults
 from nagaya.apiserver.controllers.namespaces import NamespaceFinisher
+from nagaya.apiserver.controllers.policy_status import PolicyStatus
 from nagaya.apiserver.controllers.request_approver import RequestApprover
 from nagaya.apiserver.controllers.request_cleaner import RequestCleaner
 from nagaya.apiserver.controllers.request_signer import RequestSigner
 from nagaya.apiserver.controllers.resource_quotas import ResourceQuotas
 from nagaya.apiserver.controllers.role_aggregation import RoleAggregation
 from nagaya.apiserver.controllers.runner import Controller
+from nagaya.apiserver.controllers.server_lease import ServerLease
+from nagaya.apiserver.controllers.service_ranges import ServiceRanges
 from nagaya.apiserver.controllers.standing_objects import StandingObjects, standing
+from nagaya.apiserver.controllers.storage_protection import (
+    AttributesClassProtection,
+    ClaimProtection,
+    VolumeProtection,
+)
 from nagaya.apiserver.controllers.token_cleaner import TokenCleaner
+from nagaya.apiserver.controllers.volume_binding import VolumeBinding
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.pki.authority import CertificateAuthority
 
@@ -30,16 +44,28 @@ OPTIONAL = frozenset(
     each.name
     for each in (
         AccountTokens,
+        AttributesClassProtection,
         BootstrapSigner,
+        ClaimProtection,
+        DisruptionBudgets,
+        EndpointMirroring,
+        EndpointSlices,
+        EndpointsOfServices,
         EventExpiry,
+        FlowSchemas,
         NamespaceDefaults,
+        PolicyStatus,
         RequestApprover,
         RequestCleaner,
         RequestSigner,
         ResourceQuotas,
         RoleAggregation,
+        ServerLease,
+        ServiceRanges,
         StandingObjects,
         TokenCleaner,
+        VolumeBinding,
+        VolumeProtection,
     )
 )
 
@@ -70,5 +96,17 @@ def standard(
         RequestSigner(backend, authority),
         RequestCleaner(backend),
         ResourceQuotas(backend),
+        EndpointsOfServices(backend),
+        EndpointSlices(backend),
+        EndpointMirroring(backend),
+        ClaimProtection(backend),
+        VolumeProtection(backend),
+        AttributesClassProtection(backend),
+        VolumeBinding(backend),
+        DisruptionBudgets(backend),
+        PolicyStatus(backend),
+        FlowSchemas(backend),
+        ServiceRanges(backend, service_range),
+        ServerLease(backend),
     ]
     return [each for each in made if each.name not in without]

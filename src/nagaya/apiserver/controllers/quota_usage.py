@@ -1,6 +1,7 @@
 """How much of a quota an object uses.
 
-Pods use what they ask for as long as they run, Services and claims by their kind, and everything else counts as one.
+Pods use what they ask for as long as they run, Services and claims by their kind, claims of devices by the class of
+the devices, and everything else counts as one.
 A quota with scopes is about pods (and about claims, by their attributes class) and about nothing else.
 """
 
@@ -23,11 +24,14 @@ ZERO: Final = Quantity(0)
 PODS: Final = GroupResource("", "pods")
 SERVICES: Final = GroupResource("", "services")
 CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
+DEVICE_CLAIMS: Final = GroupResource("resource.k8s.io", "resourceclaims")
+DEVICES_OF_CLASS: Final = ".deviceclass.resource.k8s.io/devices"
 # Resources that are counted under their plain name too.
 _PLAINLY_COUNTED: Final = frozenset({"configmaps", "resourcequotas", "replicationcontrollers", "secrets"})
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _BY_CLASS: Final = ".storageclass.storage.k8s.io/"
 _OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_MOST_DEVICES: Final = 32  # a claim can get no more, so "all" counts as that many
 
 
 def count_name(resource: GroupResource) -> str:
@@ -50,6 +54,8 @@ def usage(resource: GroupResource, obj: JsonObject, now: datetime) -> Usage:
         return _service(obj)
     if resource == CLAIMS:
         return _claim(obj)
+    if resource == DEVICE_CLAIMS:
+        return _device_claim(obj)
     return dict.fromkeys(count_names(resource), ONE)
 
 
@@ -128,6 +134,25 @@ def _claim(claim: JsonObject) -> Usage:
     return used
 
 
+def _device_claim(claim: JsonObject) -> Usage:
+    used: Usage = {count_name(DEVICE_CLAIMS): ONE}
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        # Of alternatives only one will be used, but it may be the greatest.
+        most: dict[str, int] = {}
+        for each in request.get("firstAvailable") or [request.get("exactly") or {}]:
+            if name := each.get("deviceClassName"):
+                most[name] = max(most.get(name, 0), _devices(each))
+        for name, count in most.items():
+            place = f"{name}{DEVICES_OF_CLASS}"
+            used[place] = used.get(place, ZERO) + Quantity(count)
+    return used
+
+
+def _devices(request: JsonObject) -> int:
+    mode = request.get("allocationMode")
+    return {"ExactCount": request.get("count") or 0, "All": _MOST_DEVICES}.get(mode or "", 0)
+
+
 def scopes_of(quota: JsonObject) -> list[JsonObject]:
     """What a quota is about, as requirements."""
     spec = quota.get("spec") or {}
@@ -174,6 +199,14 @@ def _attribute_classes(claim: JsonObject) -> set[str]:
         (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
     }
     return {each for each in found if each} or {""}
+
+
+def claim_changed(claim: JsonObject | None, old: JsonObject | None) -> bool:
+    """Whether a change of a claim's status is one of what it uses, or of which quotas are about it."""
+    if claim is None or old is None:
+        return False
+    allocated = [(each.get("status") or {}).get("allocatedResources") for each in (claim, old)]
+    return allocated[0] != allocated[1] or _attribute_classes(claim) != _attribute_classes(old)
 
 
 def _crosses_namespaces(affinity: JsonObject) -> bool:

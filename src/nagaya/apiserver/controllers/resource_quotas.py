@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nagaya.apiserver.controllers import quota_usage
-from nagaya.apiserver.controllers.quota_usage import CLAIMS, PODS, SERVICES, ZERO, Usage
+from nagaya.apiserver.controllers.quota_usage import CLAIMS, DEVICE_CLAIMS, PODS, SERVICES, ZERO, Usage
 from nagaya.apiserver.meta import quantity
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.quantity import Quantity
@@ -22,7 +22,12 @@ from nagaya.apiserver.storage import Event
 QUOTAS: Final = GroupResource("", "resourcequotas")
 _TABLE: Final = "resourcequotas"
 # What is used can change with every write of these.
-_MEASURED: Final = {each.resource: each for each in (PODS, SERVICES, CLAIMS)}
+_MEASURED: Final = {
+    "pods": PODS,
+    "services": SERVICES,
+    "persistentvolumeclaims": CLAIMS,
+    "resource.k8s.io/resourceclaims": DEVICE_CLAIMS,
+}
 
 
 class ResourceQuotas:
@@ -102,34 +107,33 @@ class ResourceQuotas:
                 continue
             seen.add(resource.table)
             if resource.table in _MEASURED:
-                self._measure(_MEASURED[resource.table], namespace, scopes, wanted, total)
+                self._measure(resource.table, namespace, scopes, wanted, total)
             elif found := wanted.intersection(quota_usage.count_names(resource.group_resource)):
                 count = 0 if scopes else self._backend.store.count(resource.table, f"{namespace}/")
                 total |= {name: Quantity(count) for name in found}
         return {name: amount for name, amount in total.items() if name in wanted}
 
-    def _measure(
-        self, resource: GroupResource, namespace: str, scopes: list[JsonObject], wanted: set[str], total: Usage
-    ) -> None:
+    def _measure(self, table: str, namespace: str, scopes: list[JsonObject], wanted: set[str], total: Usage) -> None:
+        resource = _MEASURED[table]
         mine = {name for name in wanted if _is_about(resource, name)}
         if not mine:
             return
         total |= dict.fromkeys(mine, ZERO)
-        for record in self._backend.store.list(resource.resource, f"{namespace}/").records:
+        for record in self._backend.store.list(table, f"{namespace}/").records:
             if scopes and not quota_usage.in_scope(resource, record.object(), scopes):
                 continue
-            for name, amount in self._usage(resource, record.key, record.revision).items():
+            for name, amount in self._usage(table, record.key, record.revision).items():
                 if name in mine:
                     total[name] = total[name] + amount
 
-    def _usage(self, resource: GroupResource, key: str, revision: int) -> Usage:
-        place = (resource.resource, key)
+    def _usage(self, table: str, key: str, revision: int) -> Usage:
+        place = (table, key)
         known = self._usages.get(place)
         if known is not None and known[0] == revision:
             return known[1]
         record = self._backend.store.get(*place)
         obj = {} if record is None else record.object()
-        used = quota_usage.usage(resource, obj, self._backend.world.clock.now())
+        used = quota_usage.usage(_MEASURED[table], obj, self._backend.world.clock.now())
         if "deletionTimestamp" not in obj["metadata"]:  # then it depends on the time
             self._usages[place] = (revision, used)
         return used
@@ -144,6 +148,8 @@ def _is_about(resource: GroupResource, name: str) -> bool:
     if resource == CLAIMS:
         plain = name.rpartition(".storageclass.storage.k8s.io/")[2]
         return plain in ("persistentvolumeclaims", "requests.storage")
+    if resource == DEVICE_CLAIMS:
+        return name.endswith(quota_usage.DEVICES_OF_CLASS)
     if name.startswith("count/") or ".storageclass.storage.k8s.io/" in name:
         return False
     base = name.removeprefix("requests.").removeprefix("limits.")

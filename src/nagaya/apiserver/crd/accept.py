@@ -129,13 +129,15 @@ def _checks_for(kind: type, schema: Schema, typing: Typing, as_written: bool) ->
     return checks
 
 
-def _string_checks(schema: Schema, typing: Typing) -> list[Check]:
-    checks: list[Check] = []
-    least, most = schema.min_length or 0, schema.max_length
+def _length_checks(least: int | None, most: int | None) -> list[Check]:
+    low = least or 0
     if most is not None:
-        checks.append(lambda value: least <= len(value) <= most)
-    elif least > 0:
-        checks.append(lambda value: len(value) >= least)
+        return [lambda value: low <= len(value) <= most]
+    return [lambda value: len(value) >= low] if low > 0 else []
+
+
+def _string_checks(schema: Schema, typing: Typing) -> list[Check]:
+    checks = _length_checks(schema.min_length, schema.max_length)
     if schema.pattern:
         try:
             checks.append(patterns.compiled(schema.pattern))
@@ -188,12 +190,7 @@ def _junctions(schema: Schema, as_written: bool) -> list[Check]:
 
 
 def _list_checks(schema: Schema, as_written: bool) -> list[Check]:
-    checks: list[Check] = []
-    least, most = schema.min_items or 0, schema.max_items
-    if most is not None:
-        checks.append(lambda value: least <= len(value) <= most)
-    elif least > 0:
-        checks.append(lambda value: len(value) >= least)
+    checks = _length_checks(schema.min_items, schema.max_items)
     if schema.items is not None:
         checks.append(_each_item(_gate(schema.items, as_written)))
     return checks
@@ -217,12 +214,7 @@ def _each_item(gate: Gate) -> Check:
 
 
 def _object_checks(schema: Schema, as_written: bool) -> list[Check]:
-    checks: list[Check] = []
-    least, most = schema.min_properties or 0, schema.max_properties
-    if most is not None:
-        checks.append(lambda value: least <= len(value) <= most)
-    elif least > 0:
-        checks.append(lambda value: len(value) >= least)
+    checks = _length_checks(schema.min_properties, schema.max_properties)
     if schema.required:
         required = frozenset(schema.required)
         checks.append(lambda value: value.keys() >= required)

@@ -7,7 +7,7 @@ made here too, as `_Spec`. Definitions handed in have been decoded and defaulted
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nagaya.apiserver.crd import conversion_rules, internal_form, name_rules, schema_rules, version_rules
@@ -120,12 +120,20 @@ def _check_spec(spec: _Spec, compile_rules: RuleCompiler | None, old: JsonObject
         for position, version in enumerate(spec.versions):
             if _schema_of(version) is None:
                 yield required(_SPEC.child("versions").index(position).child("schema", "openAPIV3Schema"))
-    yield from _check_versions(spec, compile_rules)
+    known = _known_schemas(old)
+    yield from _check_versions(spec, known, compile_rules)
     yield from name_rules.check_required(spec.names, _SPEC.child("names"))
     yield from name_rules.check(spec.names, _SPEC.child("names"))
-    yield from _check_version(spec.shared, _SPEC, "validation", spec.any_status, compile_rules)
+    shared = {**spec.shared, "name": (spec.versions[0].get("name") or "") if spec.versions else ""}
+    yield from _check_version(shared, _SPEC, "validation", spec.any_status, known, compile_rules)
     if (conversion := spec.raw.get("conversion")) is not None:
         yield from _check_conversion(conversion, old)
+
+
+def _known_schemas(old: JsonObject | None) -> dict[str, Any]:
+    """The schemas that a definition had before, by the name of their version."""
+    versions = ((old or {}).get("spec") or {}).get("versions") or ()
+    return {str(each.get("name") or ""): canonical(_schema_of(each)) for each in versions}
 
 
 def _check_group(group: str) -> Iterator[FieldError]:
@@ -138,7 +146,7 @@ def _check_group(group: str) -> Iterator[FieldError]:
         yield invalid(where, group, "should be a domain with at least one dot")
 
 
-def _check_versions(spec: _Spec, compile_rules: RuleCompiler | None) -> Iterator[FieldError]:
+def _check_versions(spec: _Spec, known: Mapping[str, Any], compile_rules: RuleCompiler | None) -> Iterator[FieldError]:
     where = _SPEC.child("versions")
     given = [str(version.get("name") or "") for version in spec.versions]
     for position, version in enumerate(spec.versions):
@@ -147,7 +155,7 @@ def _check_versions(spec: _Spec, compile_rules: RuleCompiler | None) -> Iterator
             yield invalid(at.child("name"), given[position], ",".join(problems))
         yield from version_rules.check_deprecation(version, at)
         status = _has_status(version) or _has_status(spec.shared)
-        yield from _check_version(version, at, "schema", status, compile_rules)
+        yield from _check_version(version, at, "schema", status, known, compile_rules)
     if len(set(given)) != len(given):
         yield invalid(where, internal_form.versions(spec.versions), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in spec.versions) != 1:
@@ -160,13 +168,20 @@ def _check_versions(spec: _Spec, compile_rules: RuleCompiler | None) -> Iterator
 
 
 def _check_version(
-    version: JsonObject, path: Path, schema_member: str, status: bool, compile_rules: RuleCompiler | None
+    version: JsonObject,
+    path: Path,
+    schema_member: str,
+    status: bool,
+    known: Mapping[str, Any],
+    compile_rules: RuleCompiler | None,
 ) -> Iterator[FieldError]:
     """A version, or what all versions share: both have the same parts."""
     schema = _schema_of(version)
     if schema is not None:
         where = path.child(schema_member, "openAPIV3Schema")
-        yield from schema_rules.check(schema, where, status=status, compile_rules=compile_rules)
+        name = version.get("name") or ""
+        unchanged = name in known and known[name] == canonical(schema)
+        yield from schema_rules.check(schema, where, status=status, compile_rules=compile_rules, known=unchanged)
     yield from version_rules.check_subresources(version.get("subresources"), path.child("subresources"))
     columns = version.get("additionalPrinterColumns") or ()
     yield from version_rules.check_columns(columns, path.child("additionalPrinterColumns"))

@@ -7,6 +7,8 @@ to one state of a definition; when the definition changes, another one is made.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from nagaya.apiserver.crd import defaults, embedded, metadata, prune
@@ -44,12 +46,26 @@ class CustomResource:
 
         The body is not changed; kind and apiVersion have been checked. Raises ApiError if metadata is malformed.
         """
-        try:
+        with self._refusing():
             obj, unknown = self._read(body, report=report, drop_malformed=False)
+        return self.default(obj), [f'unknown field "{path}"' for path in unknown]
+
+    def complete(self, applied: JsonObject) -> JsonObject:
+        """The object that server-side apply has made, with what its schema fills in.
+
+        It is not pruned, so a null stays and has to be valid: what an applier takes the last field of becomes null.
+        """
+        with self._refusing():
+            obj, _ = self._read(applied, report=False, drop_malformed=False, cleaned=True)
+        return self.default(obj)
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
         except (metadata.MalformedMetadataError, embedded.MalformedResourceError) as error:
             about = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}'
             raise bad_request(f"{about}: {error}") from error
-        return self.default(obj), [f'unknown field "{path}"' for path in unknown]
 
     def refresh(self, stored: JsonObject) -> JsonObject:
         """A stored object as the definition now has it: pruned, defaulted, malformed metadata dropped."""
@@ -60,13 +76,15 @@ class CustomResource:
         filled: JsonObject = obj if self._fill is None else self._fill(obj)
         return filled
 
-    def _read(self, body: JsonObject, *, report: bool, drop_malformed: bool) -> tuple[JsonObject, list[str]]:
+    def _read(
+        self, body: JsonObject, *, report: bool, drop_malformed: bool, cleaned: bool = False
+    ) -> tuple[JsonObject, list[str]]:
         unknown: list[str] = []
         meta: Any = None
         if "metadata" in body:
             meta, strange = metadata.read(body["metadata"], drop_malformed=drop_malformed)
             unknown += [f"metadata.{path}" for path in strange]
-        obj: JsonObject = self._clean(body)
+        obj: JsonObject = body if cleaned else self._clean(body)
         if report and obj is not body:
             unknown += prune.unknown_fields(body, self.schema, resource_root=True)
         if self._coerce is not None:

@@ -31,6 +31,14 @@ class RuleProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleCost:
+    """What a rule and its message expression cost at most for one value, as far as the schema limits its size."""
+
+    rule: int = 0
+    message: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RuleFailure:
     """A rule that did not hold for a value, or could not be evaluated.
 
@@ -58,6 +66,15 @@ class Rules(Protocol):
     @property
     def transitions(self) -> Sequence[bool]:
         """For each rule, whether it mentions `oldSelf`."""
+        ...
+
+    @property
+    def most_values(self) -> int:
+        """How many values of this sort fit into one request."""
+        ...
+
+    def costs(self) -> Sequence[RuleCost]:
+        """What each rule can cost; nothing for those that do not compile."""
         ...
 
     def check(self, value: Any, old: Any, budget: Budget) -> Sequence[RuleFailure]:

@@ -121,12 +121,8 @@ def _failure(message: str) -> ApiError:
 
 
 def _access_error(fields: Sequence[str], value: Any, expected: str) -> ApiError:
-    shown = f"{govalue.plain(value)} is of the type {_go_type(value)}, expected {expected}"
+    shown = f"{govalue.plain(value)} is of the type {govalue.type_name(value)}, expected {expected}"
     return _failure(f".{'.'.join(fields)} accessor error: {shown}")
-
-
-def _go_type(value: Any) -> str:
-    return "<nil>" if value is None else govalue.type_name(value)
 
 
 def _fields(path: str) -> list[str]:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from nagaya.apiserver.crd import default_rules, field_paths, internal_form, prune, structural
-from nagaya.apiserver.crd.rules import RuleCompiler
+from nagaya.apiserver.crd import default_rules, field_paths, internal_form, prune, rule_costs, structural
+from nagaya.apiserver.crd.rule_costs import RuleCosts
+from nagaya.apiserver.crd.rules import RuleCompiler, RuleCost
 from nagaya.apiserver.crd.schema import Schema, SchemaTooDeepError, read
 from nagaya.apiserver.meta.field_errors import (
     OMITTED,
@@ -57,8 +58,13 @@ _ROOT_MEMBERS: Final = [
 ]
 
 
-def check(raw: JsonObject, path: Path, *, status: bool, compile_rules: RuleCompiler | None) -> list[FieldError]:
-    """What is wrong with the `openAPIV3Schema` of a version, which has a status subresource or not."""
+def check(
+    raw: JsonObject, path: Path, *, status: bool, compile_rules: RuleCompiler | None, known: bool = False
+) -> list[FieldError]:
+    """What is wrong with the `openAPIV3Schema` of a version, which has a status subresource or not.
+
+    The rules of a schema that is `known` from before may cost what they like.
+    """
     try:
         schema = read(raw)
     except SchemaTooDeepError as error:
@@ -74,13 +80,13 @@ def check(raw: JsonObject, path: Path, *, status: bool, compile_rules: RuleCompi
         found = structural.check(schema, path) or default_rules.check(schema, path, compile_rules)
         errors += found
         sound = not found
-    checker = _Checker(compile_rules)
+    checker = _Checker(compile_rules, known=known)
     checker.visit(schema, path, _Place(root=True, compiles=sound))
     errors += checker.errors + checker.rule_errors
     if unsupported and not errors:
         # Most of what cannot be supported has been refused by name.
         errors.append(invalid(path, "", unsupported))
-    return errors
+    return errors if known else errors + checker.costs.all(path)
 
 
 def _check_root(raw: JsonObject, schema: Schema, path: Path) -> list[FieldError]:
@@ -118,21 +124,26 @@ class _Place:
     # The outermost list whose items cannot be matched with old ones.
     unmatched: Path | None = None
     compiles: bool = False
+    # How many values there can be, if the schemas around limit that.
+    values: int | None = 1
 
 
 class _Checker:
     """Visits every node, collecting what is wrong with the schema apart from what is wrong with its rules."""
 
-    def __init__(self, compile_rules: RuleCompiler | None) -> None:
+    def __init__(self, compile_rules: RuleCompiler | None, *, known: bool) -> None:
         self.errors: list[FieldError] = []
         self.rule_errors: list[FieldError] = []
+        self.costs = RuleCosts()
         self._compile_rules = compile_rules
+        self._known = known
 
     def visit(self, schema: Schema, path: Path, place: _Place) -> None:
         """Check a node after the nodes inside it, except for what is simply not supported."""
         before = len(self.errors)
         self.errors += _unsupported(schema, path, place)
-        self._visit_parts(schema, path, replace(place, root=False), root=place.root)
+        below = replace(place, root=False, values=rule_costs.inside(place.values, schema))
+        self._visit_parts(schema, path, below, root=place.root)
         self.errors += _extensions(schema, path)
         if schema.rules:
             self.errors += _rule_members(schema, path.child("x-kubernetes-validations"))
@@ -177,14 +188,18 @@ class _Checker:
             if problem.cause is Cause.INTERNAL:
                 self.rule_errors.append(FieldError(problem.cause, str(where), OMITTED, problem.detail))
                 return
+        most = rules.most_values if place.values is None else place.values
+        costs = [RuleCost()] * len(schema.rules) if self._known else rules.costs()
         for position, rule in enumerate(schema.rules):
             at = where.index(position)
+            self.rule_errors += self.costs.rule(at.child("rule"), costs[position].rule, most)
             for problem in rules.problems:
                 if problem.index == position:
                     value: Any = internal_form.rule(rule)
                     self.rule_errors.append(
                         FieldError(problem.cause, str(at.child(problem.member)), value, problem.detail)
                     )
+            self.rule_errors += self.costs.message(at.child("messageExpression"), costs[position].message)
             if rules.transitions[position]:
                 if place.unmatched is not None:
                     detail = (

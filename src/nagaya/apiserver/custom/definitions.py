@@ -22,6 +22,7 @@ from nagaya.apiserver.storage import Event
 DEFINITIONS: Final = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 TABLE: Final = "apiextensions.k8s.io/customresourcedefinitions"
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_CLOSED: Final = "create not allowed while custom resource definition is terminating"
 
 
 class Definitions:
@@ -62,7 +63,7 @@ class Definitions:
             after = self._resources(definition)
             if condition(definition, "Terminating") == "True":
                 for each in after:
-                    each.verbs = each.verbs - {"create"}
+                    each.closed = _CLOSED
             self._served[name] = after
         if before or after:
             self._backend.catalog.replace(before, after)

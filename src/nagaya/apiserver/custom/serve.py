@@ -14,6 +14,7 @@ from nagaya.apiserver.custom.codec import CustomCodec
 from nagaya.apiserver.custom.conversion import ByWebhook, Converter, Renaming, WebhookCaller
 from nagaya.apiserver.custom.scale import scale_subresource
 from nagaya.apiserver.custom.strategy import CustomStatusStrategy, CustomStrategy
+from nagaya.apiserver.meta.api_version import version_order
 from nagaya.apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.resource import Decoder, Resource, Subresource, TableMaker
@@ -72,13 +73,14 @@ class _Definition:
             struct=self._types[api_version],
             codec=CustomCodec(api_version, self._storage_version, self._compiled, self._converter, self._since),
             decoder=_decoder(compiled),
+            complete=compiled.complete,
             tables=_tables(version, self._world.clock.now),
             managers=self._managers(kind, compiled),
             builtin=False,
             short_names=tuple(names.get("shortNames") or ()),
             categories=tuple(names.get("categories") or ()),
             storage_version=self._storage_version.rpartition("/")[2],
-            deprecation=_deprecation(version, kind),
+            deprecation=_deprecation(version, kind, self._spec["versions"]),
         )
         if compiled.has_status:
             resource.subresources["status"] = Subresource("status", kind, _PART, CustomStatusStrategy(compiled))
@@ -125,8 +127,17 @@ def _tables(version: JsonObject, now: Callable[[], datetime]) -> TableMaker:
     return make
 
 
-def _deprecation(version: JsonObject, kind: GroupVersionKind) -> str:
+def _deprecation(version: JsonObject, kind: GroupVersionKind, all_versions: Sequence[JsonObject]) -> str:
     if not version.get("deprecated"):
         return ""
-    given: str = version.get("deprecationWarning") or f"{kind.api_version} {kind.kind} is deprecated"
-    return given
+    if given := version.get("deprecationWarning"):
+        return str(given)
+    better = [
+        each["name"]
+        for each in all_versions
+        if each.get("served")
+        and not each.get("deprecated")
+        and version_order(each["name"]) < version_order(kind.version)
+    ]
+    advice = f"; use {kind.group}/{min(better, key=version_order)} {kind.kind}" if better else ""
+    return f"{kind.api_version} {kind.kind} is deprecated{advice}"

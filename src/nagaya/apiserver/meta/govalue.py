@@ -27,6 +27,20 @@ def plain(value: Any) -> str:
     return f"[{' '.join(plain(item) for item in value)}]"
 
 
+def literal(value: Any) -> str:
+    """A value as `%#v` prints it: `map[string]interface {}{"a":1}`."""
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, str):
+        return gostring.quote(value)
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(literal(item) for item in value) + "}"
+    if isinstance(value, dict):
+        items = ", ".join(f"{gostring.quote(name)}:{literal(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{items}}}"
+    return plain(value)
+
+
 def as_string(value: Any) -> str:
     """A value as `%s` prints it: what is not a string is marked as a mistake, `%!s(int64=1)`."""
     if isinstance(value, str):
@@ -41,11 +55,11 @@ def as_string(value: Any) -> str:
 
 
 def type_name(value: Any) -> str:
-    """The Go type that holds this value after Kubernetes has decoded it from JSON."""
+    """The Go type that holds this value after Kubernetes has decoded it from JSON, as `%T` prints it."""
     if isinstance(value, str):
         return "string"
     if value is None:
-        return "%!s(<nil>)"
+        return "<nil>"
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):

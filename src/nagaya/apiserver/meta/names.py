@@ -96,9 +96,21 @@ _BAD_LABEL: Final = mismatch(
 )
 
 
-def dns_subdomain(text: str) -> list[str]:
-    """RFC 1123 subdomain: `example.com`."""
-    return _checked(text, bool(_is_subdomain(text)), 253, _BAD_SUBDOMAIN)
+def _rule(
+    matches: Callable[[str], object], maximum: int, problem: str, too_long: Callable[[int], str] = too_many_characters
+) -> Callable[[str], list[str]]:
+    """The check of a text that has to match a pattern and has a greatest length."""
+
+    def check(text: str) -> list[str]:
+        fits = bool(matches(text))
+        if fits and len(text) <= maximum:
+            return []
+        problems = [too_long(maximum)] if size(text) > maximum else []
+        if not fits:
+            problems.append(problem)
+        return problems
+
+    return check
 
 
 _BAD_SUBDOMAIN: Final = mismatch(
@@ -107,71 +119,58 @@ _BAD_SUBDOMAIN: Final = mismatch(
     _SUBDOMAIN,
     "example.com",
 )
+dns_subdomain: Final = _rule(_is_subdomain, 253, _BAD_SUBDOMAIN)
+"""RFC 1123 subdomain: `example.com`."""
 
-
-def dns_subdomain_caseless(text: str) -> list[str]:
-    """RFC 1123 subdomain in any case. Its length limit speaks of bytes."""
-    problems = [too_many_bytes(253)] if size(text) > 253 else []
-    if not _is_caseless_subdomain(text):
-        problems.append(_BAD_CASELESS)
-    return problems
-
-
-_BAD_CASELESS: Final = mismatch(
-    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
-    "and must start and end with an alphanumeric character",
-    _SUBDOMAIN,
-    "Example.com",
+dns_subdomain_caseless: Final = _rule(
+    _is_caseless_subdomain,
+    253,
+    mismatch(
+        "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
+        "and must start and end with an alphanumeric character",
+        _SUBDOMAIN,
+        "Example.com",
+    ),
+    too_many_bytes,
 )
+"""RFC 1123 subdomain in any case. Its length limit speaks of bytes."""
 
-
-def dns_subdomain_with_underscore(text: str) -> list[str]:
-    """RFC 1123 subdomain whose labels may hold underscores."""
-    return _checked(text, bool(_is_underscore_subdomain(text)), 253, _BAD_UNDERSCORE)
-
-
-_BAD_UNDERSCORE: Final = mismatch(
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
-    "and must start and end with an alphanumeric character",
-    _UNDERSCORE_SUBDOMAIN,
-    "example.com",
+dns_subdomain_with_underscore: Final = _rule(
+    _is_underscore_subdomain,
+    253,
+    mismatch(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+        "and must start and end with an alphanumeric character",
+        _UNDERSCORE_SUBDOMAIN,
+        "example.com",
+    ),
 )
+"""RFC 1123 subdomain whose labels may hold underscores."""
 
-
-def dns1035_label(text: str) -> list[str]:
-    """RFC 1035 label, which starts with a letter."""
-    return _checked(text, bool(_is_label_1035(text)), 63, _BAD_1035)
-
-
-_BAD_1035: Final = mismatch(
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
-    "start with an alphabetic character, and end with an alphanumeric character",
-    _LABEL_1035,
-    "my-name",
-    "abc-123",
+dns1035_label: Final = _rule(
+    _is_label_1035,
+    63,
+    mismatch(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+        "start with an alphabetic character, and end with an alphanumeric character",
+        _LABEL_1035,
+        "my-name",
+        "abc-123",
+    ),
 )
+"""RFC 1035 label, which starts with a letter."""
 
-
-def wildcard_subdomain(text: str) -> list[str]:
-    """A subdomain after `*.`."""
-    return _checked(text, bool(_is_wildcard(text)), 253, _BAD_WILDCARD)
-
-
-_BAD_WILDCARD: Final = mismatch(
-    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
-    "which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-    _WILDCARD,
-    "*.example.com",
+wildcard_subdomain: Final = _rule(
+    _is_wildcard,
+    253,
+    mismatch(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+        "which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        _WILDCARD,
+        "*.example.com",
+    ),
 )
-
-
-def _checked(text: str, matches: bool, maximum: int, problem: str) -> list[str]:
-    if matches and len(text) <= maximum:
-        return []
-    problems = [too_many_characters(maximum)] if size(text) > maximum else []
-    if not matches:
-        problems.append(problem)
-    return problems
+"""A subdomain after `*.`."""
 
 
 def qualified_name(text: str) -> list[str]:
@@ -308,9 +307,20 @@ def environment_name_relaxed(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """A key of a ConfigMap or Secret."""
-    message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-    problem = mismatch(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name")
-    return _checked(text, bool(_is_config_key(text)), 253, problem) + _changes_directory(text)
+    return _key_text(text) + _changes_directory(text)
+
+
+_key_text: Final = _rule(
+    _is_config_key,
+    253,
+    mismatch(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        _CONFIG_KEY,
+        "key.name",
+        "KEY_NAME",
+        "key-name",
+    ),
+)
 
 
 def _changes_directory(text: str) -> list[str]:

@@ -49,6 +49,23 @@ def validate(
 
     Kinds with newer validation do not check `generateName` itself, only the name made from it.
     """
+    errors = validate_name(metadata, name_check, path, generate_name_checked=generate_name_checked)
+    errors += _validate_namespace(metadata.get("namespace") or "", namespaced, path)
+    generation = metadata.get("generation")
+    if generation is not None and generation < 0:
+        errors.append(invalid(path.child("generation"), generation, "must be greater than or equal to 0"))
+    errors += _validate_collections(metadata, path, finalizers=True)
+    return errors
+
+
+def validate_name(
+    metadata: JsonObject,
+    name_check: names.NameCheck = names.path_segment,
+    path: Path = METADATA,
+    *,
+    generate_name_checked: bool = True,
+) -> list[FieldError]:
+    """What is wrong with an object's name and with what it was generated from."""
     errors: list[FieldError] = []
     name = metadata.get("name") or ""
     prefix = metadata.get("generateName") or ""
@@ -61,16 +78,13 @@ def validate(
         errors.append(required(path.child("name"), "name or generateName is required"))
     else:
         errors += [invalid(path.child("name"), name, problem) for problem in name_check(name, False)]
-    errors += _validate_namespace(metadata.get("namespace") or "", namespaced, path)
-    generation = metadata.get("generation")
-    if generation is not None and generation < 0:
-        errors.append(invalid(path.child("generation"), generation, "must be greater than or equal to 0"))
-    errors += _validate_collections(metadata, path, finalizers=True)
     return errors
 
 
-def validate_update(new: JsonObject, old: JsonObject, path: Path = METADATA) -> list[FieldError]:
-    """What must not change in an object's metadata."""
+def validate_update(
+    new: JsonObject, old: JsonObject, path: Path = METADATA, *, sound: bool = False
+) -> list[FieldError]:
+    """What must not change in an object's metadata. What the new one says by itself is told too, unless `sound`."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp") is not None:
         errors += validate_no_new_finalizers(
@@ -88,7 +102,8 @@ def validate_update(new: JsonObject, old: JsonObject, path: Path = METADATA) -> 
     for member in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if new.get(member) != old.get(member):
             errors.append(invalid(path.child(member), new.get(member), IMMUTABLE))
-    errors += _validate_collections(new, path, finalizers=False)
+    if not sound:
+        errors += _validate_collections(new, path, finalizers=False)
     return errors
 
 

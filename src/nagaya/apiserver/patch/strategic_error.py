@@ -36,7 +36,8 @@ def no_merge_key(item: dict[str, Any], key: str) -> StrategicPatchError:
 
 def wrong_type(expected: str, found: Any) -> StrategicPatchError:
     """A list was expected, or a map."""
-    return StrategicPatchError(f"expected a {expected}, but received a {govalue.type_name(found)}")
+    shown = govalue.as_string(None) if found is None else govalue.type_name(found)
+    return StrategicPatchError(f"expected a {expected}, but received a {shown}")
 
 
 def unknown_directive(directive: Any, item: dict[str, Any]) -> StrategicPatchError:

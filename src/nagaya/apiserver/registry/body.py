@@ -12,7 +12,7 @@ from typing import Any
 from nagaya.apiserver import protobuf
 from nagaya.apiserver.builtins.decode import interpret
 from nagaya.apiserver.builtins.facts import is_known_kind
-from nagaya.apiserver.meta import field_errors, gostring, jsontext, status, yamltext
+from nagaya.apiserver.meta import field_errors, gostring, govalue, jsontext, status, yamltext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import ApiError, JsonObject
@@ -87,25 +87,52 @@ def _check_kind(
     given = GroupVersionKind(version.group, version.version, named or kind.kind)
     if given != kind:
         if builtin:
-            raise _other_kind(given, kind)
+            raise mishandled(given, kind, _other_kind(given, kind))
         if version != kind.group_version:
             raise status.bad_request(
                 f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
             )
-        name = (value.get("metadata") or {}).get("name") or ""
-        wrong = field_errors.invalid("kind", given.kind, f"must be {kind.kind}")
-        raise status.invalid(given.group_kind, name, [wrong])
+        raise _must_be(value, given, "kind", given.kind, kind.kind)
     value["apiVersion"], value["kind"] = kind.api_version, kind.kind
     return given
 
 
-def _other_kind(given: GroupVersionKind, kind: GroupVersionKind) -> ApiError:
+def _must_be(value: JsonObject, given: GroupVersionKind, member: str, said: str, right: str) -> ApiError:
+    name = (value.get("metadata") or {}).get("name") or ""
+    return status.invalid(given.group_kind, name, [field_errors.invalid(member, said, f"must be {right}")])
+
+
+def _other_kind(given: GroupVersionKind, kind: GroupVersionKind) -> str:
     if not is_known_kind(given):
-        problem = f'no kind "{given.kind}" is registered for version "{given.api_version}" in scheme "{_SCHEME}"'
-        return mishandled(given, kind, problem)
+        return unregistered(given.api_version, given.kind)
     internal = "core" if not kind.group else kind.group.partition(".")[0]
-    problem = f"converting (v1.{given.kind}) to ({internal}.{kind.kind}): unknown conversion"
-    return mishandled(given, kind, problem.replace("(v1.", f"({given.version}.", 1))
+    return f"converting ({given.version}.{given.kind}) to ({internal}.{kind.kind}): unknown conversion"
+
+
+def unregistered(api_version: str, kind: str) -> str:
+    """What is said of a kind that the server does not know at that place."""
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+
+
+def check_patched_kind(
+    value: JsonObject, kind: GroupVersionKind, refuse: Callable[[str], ApiError], *, builtin: bool
+) -> None:
+    """Hold a patched object to its kind, which a patch may leave out only for built-in kinds."""
+    try:
+        api_version, named = interpret(value)
+        version = GroupVersion.parse(api_version) if api_version else kind.group_version
+    except (DecodeError, ValueError) as error:
+        raise refuse(str(error)) from None
+    if not named and not builtin:
+        raise refuse(f"Object 'Kind' is missing in '{govalue.compact_json(value)}'")
+    given = GroupVersionKind(version.group, version.version, named or kind.kind)
+    if given == kind:
+        return
+    if builtin:
+        raise refuse(_other_kind(given, kind))
+    if version != kind.group_version:
+        raise _must_be(value, given, "apiVersion", api_version, kind.api_version)
+    raise _must_be(value, given, "kind", named, kind.kind)
 
 
 def mishandled(given: GroupVersionKind, kind: GroupVersionKind, problem: str) -> ApiError:

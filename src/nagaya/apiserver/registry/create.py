@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nagaya.apiserver.admission.attributes import Attributes, Operation
 from nagaya.apiserver.meta import object_meta, status
+from nagaya.apiserver.meta.field_errors import FieldError
 from nagaya.apiserver.meta.names import path_segment
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -45,13 +46,17 @@ async def create(backend: Backend, call: Call, obj: JsonObject, options: WriteOp
     for attempt in range(NAME_ATTEMPTS):
         # A try that fails leaves its marks on the object, so each but the last works on a copy of its own.
         mine = obj if attempt == NAME_ATTEMPTS - 1 else {**obj}
-        mine["metadata"] = {**metadata_of(obj), "name": generate_name(prefix, backend.world)}
+        mine["metadata"] = {**metadata_of(obj), "name": _name(call, prefix)}
         try:
             return await _create_once(backend, call, mine, options)
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
     raise status.generate_name_conflict(resource.group_resource, mine["metadata"]["name"], 1)
+
+
+def _name(call: Call, prefix: str) -> str:
+    return generate_name(prefix, call.backend.world) if call.resource.strategy.suffixes_names else prefix
 
 
 def admission_write(call: Call, obj: JsonObject, options: WriteOptions) -> Attributes:
@@ -97,6 +102,17 @@ def fill(backend: Backend, obj: JsonObject) -> None:
     metadata["creationTimestamp"] = backend.now()
 
 
+def _metadata_errors(call: Call, metadata: JsonObject) -> list[FieldError]:
+    strategy = call.resource.strategy
+    errors = object_meta.validate(
+        metadata,
+        namespaced=call.resource.namespaced,
+        name_check=strategy.name_check,
+        generate_name_checked=strategy.generate_name_checked,
+    )
+    return errors + (object_meta.validate_known_finalizers(metadata) if strategy.finalizers_checked else [])
+
+
 async def prepare(backend: Backend, call: Call, obj: JsonObject) -> Undo | None:
     """Everything between a new object's identity and its validating admission. Raises 422 if it breaks rules."""
     resource = call.resource
@@ -105,17 +121,13 @@ async def prepare(backend: Backend, call: Call, obj: JsonObject) -> Undo | None:
     undo = await strategy.begin_create(obj, call)
     try:
         strategy.prepare_create(obj, call)
-        errors = object_meta.validate(
-            metadata,
-            namespaced=resource.namespaced,
-            name_check=strategy.name_check,
-            generate_name_checked=strategy.generate_name_checked,
-        )
-        if strategy.finalizers_checked:
-            errors += object_meta.validate_known_finalizers(metadata)
+        errors = _metadata_errors(call, metadata) if strategy.metadata_first else []
         errors += strategy.validate_create(obj, call, errors)
+        if not errors and not strategy.metadata_first:
+            errors = _metadata_errors(call, metadata)
         if not errors:
-            errors = object_meta.validate(metadata, namespaced=resource.namespaced, name_check=path_segment)
+            # Everything else has been found to be right already.
+            errors = object_meta.validate_name(metadata, path_segment)
         if errors:
             raise status.invalid(resource.refused_kind, metadata.get("name") or "", errors)
         for warning in strategy.warn_create(obj, call):

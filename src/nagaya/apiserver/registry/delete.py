@@ -31,6 +31,8 @@ async def delete(
 ) -> Outcome:
     """Delete the named object. `namespace` is given when the request's URL does not say it (deletecollection)."""
     resource = call.resource
+    for warning in resource.strategy.warn_delete(options):
+        call.warn(warning)
     key = resource.key(call.namespace if namespace is None else namespace, name)
     while True:
         record = backend.store.get(resource.table, key)

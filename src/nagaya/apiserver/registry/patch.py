@@ -14,7 +14,7 @@ from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.patch.door import PatchType, apply_patch, undecodable
 from nagaya.apiserver.registry.backend import Backend
-from nagaya.apiserver.registry.body import strict
+from nagaya.apiserver.registry.body import check_patched_kind, strict
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
 from nagaya.apiserver.registry.system_metadata import metadata_of, place
@@ -84,6 +84,8 @@ def _decode(call: Call, form: PatchType, body: Any, patched: Any, problems: list
     def refuse(problem: str) -> ApiError:
         return undecodable(form, body, patched, problem)
 
+    if form is not PatchType.STRATEGIC:
+        check_patched_kind(patched, call.resource.gvk, refuse, builtin=call.resource.builtin)
     try:
         new, unknown = call.resource.decoder(patched, report=validation != "Ignore")
     except DecodeError as error:
@@ -122,7 +124,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
             raise status.bad_request(f"error strict decoding YAML: {duplicates[0]}")
         for problem in duplicates if validation == "Warn" else ():
             call.warn(problem)
-        new, _ = resource.decoder(applied, report=False)
+        new = resource.complete(applied) if resource.complete else resource.decoder(applied, report=False)[0]
         if live is None:
             place(metadata_of(new), call.namespace)
         check_name(call, new)
@@ -132,15 +134,10 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
 
 
 def check_name(call: Call, obj: JsonObject) -> None:
-    """Hold an object to the name and namespace in the URL. Raises 400."""
-    metadata = metadata_of(obj)
-    name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
+    """Hold an object to the name in the URL. Raises 400."""
+    name = metadata_of(obj).get("name") or ""
     if not name:
         problem = "name must be provided"
         raise status.bad_request(f"the name of the object ({call.name} based on URL) was undeterminable: {problem}")
     if name != call.name:
         raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
-    if call.namespace and namespace and namespace != call.namespace:
-        raise status.bad_request(
-            f"the namespace of the object ({namespace}) does not match the namespace on the request ({call.namespace})"
-        )

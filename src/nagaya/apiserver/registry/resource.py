@@ -105,6 +105,8 @@ class Resource:
     error_kind: GroupKind | None = None  # what refusals call the kind, if not by its own name
     storage_version: str = ""  # the version in which objects are kept; this one if not said
     deprecation: str = ""  # a warning sent with every answer
+    # Fills in what server-side apply leaves out, where that is not the same as decoding.
+    complete: Callable[[JsonObject], JsonObject] | None = None
     closed: str = ""  # why nothing can be created at the moment; what there is can still be changed
     # What serves a verb in place of the write path, for kinds that are not stored (reviews).
     handlers: Mapping[str, Handler] = field(default_factory=dict)

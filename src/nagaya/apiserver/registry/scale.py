@@ -1,7 +1,8 @@
 """The scale subresource: any kind that has replicas looks like an `autoscaling/v1` Scale through it.
 
-Reading shows the numbers; writing changes the one number that is a wish. Who owns that number is kept right in the
-object's managed fields: a writer through the Scale takes it over like any other writer.
+Reading shows the numbers; writing changes the one number that is a wish. Admission is shown the Scale too, not the
+object. Who owns the number is kept right in the object's managed fields: a writer through the Scale takes it over like
+any other writer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from nagaya.apiserver.registry.patch import check_name, patch_type
 from nagaya.apiserver.registry.read import get
 from nagaya.apiserver.registry.resource import Subresource
 from nagaya.apiserver.registry.strategy import Strategy
-from nagaya.apiserver.registry.update import Copy, Produce, update
+from nagaya.apiserver.registry.update import Copy, Produce, admission_write, update
 from nagaya.apiserver.web import options, present
 from nagaya.apiserver.web.negotiation import Wanted
 from nagaya.apiserver.web.options import WriteOptions
@@ -122,10 +123,10 @@ class _Scale:
 
     async def _write(self, call: Call, asked: WriteOptions, wish: Wish, wanted: Wanted) -> Response:
         call.dry_run = asked.dry_run
-        outcome = await update(call.backend, call, self._produce(call, wish), asked)
+        outcome = await update(call.backend, call, self._produce(call, asked, wish), asked, view=self.view.show)
         return _respond(call, self.view.show(await outcome.load()), wanted)
 
-    def _produce(self, call: Call, wish: Wish) -> Produce:
+    def _produce(self, call: Call, asked: WriteOptions, wish: Wish) -> Produce:
         api_version = call.resource.api_version
 
         async def produce(live: JsonObject | None, copy: Copy) -> JsonObject:
@@ -134,7 +135,10 @@ class _Scale:
             entries = live["metadata"].get("managedFields") or []
             shown = self.view.show(live)
             shown["metadata"]["managedFields"] = ownership.to_subresource(entries, self.paths)
-            new = await wish(shown)
+            write = admission_write(call, await wish(shown), self.view.show(live), asked)
+            await call.backend.admission.mutate(write)
+            assert write.object is not None
+            new = write.object
             check_name(call, new)
             _validate(call, new)
             changed = self.view.apply(await copy(), new)

@@ -46,6 +46,10 @@ class Strategy:
     # The rule for names; `generateName` is held to it too unless the kind's validation is of the newer sort.
     name_check: NameCheck = staticmethod(names.name_is_subdomain)
     generate_name_checked: bool = True
+    # Whether a random suffix makes a name out of `generateName`; else the prefix itself is the name.
+    suffixes_names: bool = True
+    # Whether metadata is held to the rules before the kind's own; else only if those find nothing.
+    metadata_first: bool = True
     # Whether finalizers have to be the known ones or have a domain, as for built-in kinds.
     finalizers_checked: bool = True
     # Whether the conditions of a deletion are checked, and worded, by the store.
@@ -82,6 +86,10 @@ class Strategy:
 
     def warn_update(self, new: JsonObject, old: JsonObject, call: Call) -> list[str]:
         """What is allowed but unwise in a changed object."""
+        return []
+
+    def warn_delete(self, options: DeleteOptions) -> list[str]:
+        """What is allowed but unwise in a deletion, whatever it deletes."""
         return []
 
     def canonicalize(self, obj: JsonObject) -> None:

@@ -19,7 +19,7 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
 from nagaya.apiserver.registry.preconditions import other_uid
-from nagaya.apiserver.registry.storing import labels_of, store_failure
+from nagaya.apiserver.registry.storing import rewrite, store_failure
 from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.registry.system_metadata import drop_duplicate_owners, metadata_of, place
 from nagaya.apiserver.storage import Record, RevisionConflict, StorageFailure
@@ -29,6 +29,8 @@ Copy = Callable[[], Awaitable[JsonObject]]
 Produce = Callable[[JsonObject | None, Copy], Awaitable[JsonObject]]
 """From the current object (None: there is none) to the new one, managed fields included. May run more than once, and
 must not change the object it is given; the second argument makes a copy of it to work on."""
+View = Callable[[JsonObject], JsonObject]
+"""From an object to what a subresource shows of it."""
 
 
 async def _nothing() -> JsonObject:
@@ -43,8 +45,12 @@ async def update(
     *,
     uid: str = "",
     allow_create: bool = False,
+    view: View | None = None,
 ) -> Outcome:
-    """Bring the object named in the URL into the state that `produce` makes of its current one."""
+    """Bring the object named in the URL into the state that `produce` makes of its current one.
+
+    With a `view`, admission is shown that of the object instead, and `produce` has let mutating admission change it.
+    """
     resource = call.resource
     strategy = call.subresource.strategy if call.subresource else resource.strategy
     key = resource.key(call.namespace, call.name)
@@ -55,7 +61,7 @@ async def update(
                 raise status.not_found(resource.group_resource, call.name)
             outcome = await _create(backend, call, produce, options)
         else:
-            outcome = await _change(backend, call, record, produce, options, strategy, uid)
+            outcome = await _change(backend, call, record, produce, options, strategy, uid, view)
         if outcome is not None:
             return outcome
 
@@ -96,6 +102,7 @@ async def _change(
     options: WriteOptions,
     strategy: Strategy,
     uid: str,
+    view: View | None,
 ) -> Outcome | None:
     """One try at changing the object from the state in `record`. None if that state has passed."""
     resource = call.resource
@@ -104,10 +111,11 @@ async def _change(
         raise status.conflict(resource.group_resource, call.name, other_uid(resource, record.key, uid, old))
     new = await produce(old, lambda: resource.load(record))
     place(metadata_of(new), call.namespace)
-    write = _admission_write(call, new, old, options)
-    await backend.admission.mutate(write)
-    assert write.object is not None
-    new = write.object
+    if view is None:
+        write = admission_write(call, new, old, options)
+        await backend.admission.mutate(write)
+        assert write.object is not None
+        new = write.object
     drop_duplicate_owners(metadata_of(new), call.warn, after_admission=True)
     _check_version(call, new, old, strategy)
     undo = await strategy.begin_update(new, old, call)
@@ -115,8 +123,8 @@ async def _change(
     try:
         prepare(call, new, old, strategy)
         _keep_old_times(new, old)
-        write = _admission_write(call, new, old, options)
-        await backend.admission.validate(write)
+        seen = (new, old) if view is None else (view(new), view(old))
+        await backend.admission.validate(admission_write(call, *seen, options))
         outcome = await _store(backend, call, record, new, old, strategy, dry_run=options.dry_run)
         stored = outcome is not None and not options.dry_run
         return outcome
@@ -125,7 +133,8 @@ async def _change(
             await pending
 
 
-def _admission_write(call: Call, new: JsonObject, old: JsonObject, options: WriteOptions) -> Attributes:
+def admission_write(call: Call, new: JsonObject, old: JsonObject, options: WriteOptions) -> Attributes:
+    """What admission is asked about a change."""
     kind = call.subresource.kind if call.subresource else call.resource.gvk
     shown = options.admission_object("UpdateOptions")
     namespace = call.namespace
@@ -163,7 +172,7 @@ def prepare(call: Call, new: JsonObject, old: JsonObject, strategy: Strategy) ->
     if before.get("deletionGracePeriodSeconds") is not None and metadata.get("deletionGracePeriodSeconds") is None:
         metadata["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
     errors = object_meta.validate(metadata, namespaced=resource.namespaced, name_check=path_segment)
-    errors += object_meta.validate_update(metadata, before)
+    errors += object_meta.validate_update(metadata, before, sound=not errors)
     if strategy.finalizers_checked:
         errors += object_meta.validate_known_finalizers(metadata)
     errors += strategy.validate_update(new, old, call, errors)
@@ -216,19 +225,8 @@ async def _store(
         return Outcome(resource, record=record)
     if dry_run:
         return Outcome(resource, object=resource.rehearsed(new))
-    try:
-        written = await backend.store.put(
-            resource.table,
-            record.key,
-            lambda revision: resource.dump(form, revision),
-            expected=record.revision,
-            labels=labels_of(form),
-        )
-    except RevisionConflict:
-        return None
-    except StorageFailure as failure:
-        raise store_failure(failure) from failure
-    return Outcome(resource, record=written)
+    written = await rewrite(backend, resource, record, form)
+    return None if written is None else Outcome(resource, record=written)
 
 
 def _last_finalizer_went(new: JsonObject, old: JsonObject) -> bool:

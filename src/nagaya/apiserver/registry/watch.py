@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -33,6 +33,10 @@ _INITIAL_END: Final = "k8s.io/initial-events-end"
 
 class EventPrinter(Protocol):
     """Turns one event into the line that is sent: as is, as a Table, or as metadata."""
+
+    def ready(self, kind: str, event: Event) -> bytes | None:
+        """An event that has been printed before, for whoever watches the same."""
+        ...
 
     async def line(self, kind: str, record: Record, revision: int, event: Event | None) -> bytes:
         """An ADDED, MODIFIED or DELETED event."""
@@ -99,27 +103,58 @@ async def stream(backend: Backend, request: WatchRequest, printer: EventPrinter)
     try:
         # A client may ask for what comes after a revision that is still to come.
         watch = store.watch(request.resource.table, min(since, store.revision), request.prefix)
-        with contextlib.closing(watch) as events:
+        with contextlib.closing(watch) as events, contextlib.closing(_Alarm(events.interrupt)) as alarm:
             while (now := clock.monotonic()) < end:
                 if request.bookmarks and now >= next_bookmark:
                     next_bookmark = _next_bookmark(now, end)
                     if events.revision > told:
                         told = events.revision
                         yield printer.bookmark(told, None)
-                until = min(end, next_bookmark) if request.bookmarks else end
-                try:
-                    batch = await asyncio.wait_for(anext(events), until - now)
-                except TimeoutError:
-                    continue
-                except StopAsyncIteration:
+                alarm.ring(min(end, next_bookmark) if request.bookmarks else end, now)
+                batch = await events.next()
+                if batch is None:
                     return
-                lines = [await _line(request, printer, event) for event in batch if event.revision > since]
-                if chunk := b"".join(lines):
+                lines = [
+                    ready
+                    if (ready := _ready_line(request, printer, event)) is not None
+                    else await _line(request, printer, event)
+                    for event in batch
+                    if event.revision > since
+                ]
+                if chunk := lines[0] if len(lines) == 1 else b"".join(lines):
                     told = batch[-1].revision
                     yield chunk
+                if len(batch) > 1:
+                    await asyncio.sleep(0)  # a watcher who has much to catch up with does not keep others waiting
     except Compacted as gone:
         error = status.expired(f"too old resource version: {since} ({gone.compacted_revision})")
         yield error_line(error)
+
+
+class _Alarm:
+    """Rings once at a time of the server's clock. Setting it again to the same time costs nothing."""
+
+    __slots__ = ("_at", "_ring", "_timer")
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def ring(self, at: float, now: float) -> None:
+        if self._timer is None or at != self._at:
+            self.close()
+            self._at = at
+            self._timer = asyncio.get_running_loop().call_later(at - now, self._go_off)
+
+    def _go_off(self) -> None:
+        self._timer = None
+        self._ring()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def _next_bookmark(now: float, end: float) -> float:
@@ -144,6 +179,19 @@ async def _initial(
         chunk.append(printer.bookmark(revision, {_INITIAL_END: "true"}))
     if chunk:
         yield b"".join(chunk)
+
+
+def _ready_line(request: WatchRequest, printer: EventPrinter, event: Event) -> bytes | None:
+    """What can be told of an event at once: nothing, or what others were told before. None if it takes more."""
+    selection, record, previous = request.selection, event.record, event.previous
+    if record is None or selection.by_object:
+        return None
+    if not selection.is_everything:
+        matched = previous is not None and selection.matches_record(previous)
+        if not selection.matches_record(record):
+            return None if matched else b""
+        return printer.ready("MODIFIED" if matched else "ADDED", event)
+    return printer.ready("MODIFIED" if previous is not None else "ADDED", event)
 
 
 async def _line(request: WatchRequest, printer: EventPrinter, event: Event) -> bytes:

@@ -62,11 +62,12 @@ class EventLog:
                 if not future.done():
                     future.set_result(None)
 
-    async def wait(self) -> None:
-        """Sleep until the next `wake`."""
+    def join(self) -> asyncio.Future[None]:
+        """Something to wait for: it is done at the next `wake`, or when whoever waits for it sets it. `leave` it."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
-        try:
-            await future
-        finally:
-            self._waiting.discard(future)
+        return future
+
+    def leave(self, future: asyncio.Future[None]) -> None:
+        """Wait no more."""
+        self._waiting.discard(future)

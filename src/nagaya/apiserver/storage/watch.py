@@ -8,6 +8,7 @@ consumer that falls behind the history is told so by `Compacted`; it never silen
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ BATCH = 256  # events handed over at once, so that a long catch-up leaves the ev
 class Watch:
     """An asynchronous iterator over batches of events, for one consumer. To give up waiting loses nothing."""
 
-    __slots__ = ("_closed", "_log", "_position", "_prefix", "_revision", "_store")
+    __slots__ = ("_closed", "_interrupted", "_log", "_position", "_prefix", "_revision", "_store", "_waiting")
 
     def __init__(self, store: Store, log: EventLog, since: int, prefix: str) -> None:
         self._store = store
@@ -33,6 +34,8 @@ class Watch:
         self._position = log.position_after(since)
         self._revision = since
         self._closed = False
+        self._interrupted = False
+        self._waiting: asyncio.Future[None] | None = None
 
     @property
     def revision(self) -> int:
@@ -60,12 +63,33 @@ class Watch:
         return self
 
     async def __anext__(self) -> Sequence[Event]:
+        while not (events := await self.next()):
+            if events is None:
+                raise StopAsyncIteration
+        return events
+
+    async def next(self) -> Sequence[Event] | None:
+        """Wait for events. Empty if `interrupt` comes before any, None when the watch has ended."""
         while True:
             if events := self.poll():
                 return events
             if self._closed or self._store.closed:
-                raise StopAsyncIteration
-            await self._log.wait()
+                return None
+            if self._interrupted:
+                self._interrupted = False
+                return ()
+            self._waiting = waiting = self._log.join()
+            try:
+                await waiting
+            finally:
+                self._waiting = None
+                self._log.leave(waiting)
+
+    def interrupt(self) -> None:
+        """Make `next` return, now if it waits, else when there is nothing left to deliver."""
+        self._interrupted = True
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def close(self) -> None:
         """End the iteration, also of a consumer that waits."""

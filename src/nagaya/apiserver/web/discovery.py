@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from typing import Final
 
 import orjson
 
 from nagaya.apiserver.builtins import resources as builtin
 from nagaya.apiserver.meta import status
+from nagaya.apiserver.meta.api_version import version_order
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.catalog import Catalog
 from nagaya.apiserver.registry.resource import Resource, Subresource
@@ -26,17 +26,7 @@ from nagaya.apiserver.web.request import Response
 _AGGREGATED: Final = ("g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList")
 _CONTENT_TYPE: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-_VERSION: Final = re.compile(r"^v([0-9]+)(?:(alpha|beta)([0-9]+))?$")
-_STABILITY: Final = {None: 2, "beta": 1, "alpha": 0}
-
-
-def version_order(version: str) -> tuple[int, int, int, int, str]:
-    """A key that sorts versions as Kubernetes does: v10, v2, v1, v1beta2, v1alpha1, then everything else by name."""
-    found = _VERSION.match(version)
-    if found is None:
-        return (1, 0, 0, 0, version)
-    major, stage, minor = found.groups()
-    return (0, -_STABILITY[stage], -int(major), -int(minor or 0), "")
+_WRITES: Final = ("create", "patch", "update")  # not told of what is on its way out, though changes still work
 
 
 class Discovery:
@@ -89,6 +79,7 @@ class Discovery:
         self._generation = self._catalog.generation
 
     def _core(self, exchange: Exchange) -> Response:
+        _only_read(exchange)
         self._refresh()
         if _wants_aggregated(exchange):
             return self._respond_aggregated(exchange, core=True)
@@ -104,6 +95,7 @@ class Discovery:
         return _respond(exchange, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
     def _version(self, exchange: Exchange) -> Response | None:
+        _only_read(exchange)
         self._refresh()
         return _respond(exchange, _resource_list("", "v1", self._groups[""]["v1"]))
 
@@ -120,7 +112,10 @@ class Discovery:
             if any(each.builtin for listed in versions.values() for each in listed):
                 raise status.no_such_resource()
             return None
-        return _respond(exchange, _resource_list(parts[1], parts[2], versions[parts[2]]))
+        listed = versions[parts[2]]
+        if any(each.builtin for each in listed):
+            _only_read(exchange)
+        return _respond(exchange, _resource_list(parts[1], parts[2], listed))
 
     def _respond_aggregated(self, exchange: Exchange, *, core: bool) -> Response:
         key = "core" if core else "groups"
@@ -158,6 +153,12 @@ def _wants_aggregated(exchange: Exchange) -> bool:
     return False
 
 
+def _only_read(exchange: Exchange) -> None:
+    """Refuse everything but GET. Raises 405."""
+    if exchange.request.method != "GET":
+        raise status.method_not_allowed()
+
+
 def _respond(exchange: Exchange, body: JsonObject) -> Response:
     return present.respond(body, negotiation.output(exchange.request, transforms=False))
 
@@ -170,7 +171,8 @@ def _group(group: str, versions: list[str]) -> JsonObject:
 def verbs_of(resource: Resource | Subresource, *, custom: bool) -> list[str]:
     """Verbs in the order in which the real server lists them."""
     if custom and isinstance(resource, Resource):
-        return [verb for verb in _CUSTOM_VERBS if verb in resource.verbs]
+        hidden = _WRITES if resource.closed else ()
+        return [verb for verb in _CUSTOM_VERBS if verb in resource.verbs and verb not in hidden]
     return sorted(resource.verbs)
 
 
@@ -192,8 +194,9 @@ def _resource_list(group: str, version: str, resources: list[Resource]) -> JsonO
             entry["storageVersionHash"] = _storage_hash(each)
         listed.append(entry)
         listed += [_listed_part(each, part) for part in _parts(each)]
-    api_version = f"{group}/{version}" if group else version
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": listed}
+    # The oldest of these documents was made before they said their version.
+    about = {"kind": "APIResourceList", "apiVersion": "v1"} if group else {"kind": "APIResourceList"}
+    return {**about, "groupVersion": f"{group}/{version}" if group else version, "resources": listed}
 
 
 def _parts(resource: Resource) -> list[Subresource]:

@@ -18,7 +18,7 @@ from nagaya.apiserver.authn.impersonation import Impersonation, requested
 from nagaya.apiserver.authn.user import ANONYMOUS, User
 from nagaya.apiserver.authz.attributes import of_request
 from nagaya.apiserver.authz.refusal import forbidden
-from nagaya.apiserver.meta import status
+from nagaya.apiserver.meta import goduration, status
 from nagaya.apiserver.meta.status import ApiError
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
@@ -46,6 +46,7 @@ class Exchange:
     call: Call | None = None
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
+    timeout: float = REQUEST_TIMEOUT
 
 
 Endpoint = Callable[[Exchange], Awaitable[Response] | Response | None]
@@ -101,6 +102,8 @@ class Handler:
 
     async def _serve(self, exchange: Exchange) -> Response:
         request, info = exchange.request, exchange.info
+        if info.verb != "watch":
+            exchange.timeout = _timeout(request.parameter("timeout"))
         facts = RequestFacts(request.path, request.header_items, request.peer_certificate)
         exchange.user = await self._authentication.authenticate(facts)
         exchange.warnings += facts.warnings
@@ -145,15 +148,25 @@ class Handler:
         wanted = routes.negotiate(call)
         if info.verb == "watch":
             return await handler(call, wanted)
-        async with asyncio.timeout(REQUEST_TIMEOUT):
+        async with asyncio.timeout(exchange.timeout):
             return await handler(call, wanted)
+
+
+def _timeout(wish: str) -> float:
+    """The seconds that a request may take: what the client wishes, within the server's limit. Raises 400."""
+    if not wish:
+        return REQUEST_TIMEOUT
+    try:
+        seconds = goduration.parse(wish) / goduration.SECOND
+    except ValueError as error:
+        raise status.bad_request(f"invalid timeout specified in the request URL - {error}") from None
+    return min(seconds, REQUEST_TIMEOUT) if seconds > 0 else REQUEST_TIMEOUT
 
 
 def error_response(request: Request, error: ApiError) -> Response:
     """A failure in the form the client reads, or in JSON if it reads nothing that can be sent."""
     try:
-        wanted = negotiation.output(request)
+        wanted = negotiation.output(request, transforms=False)
     except ApiError:
         wanted = Wanted(pretty=True)
-    plain = Wanted(wanted.media_type, pretty=wanted.pretty or bool(wanted.transform))
-    return present.respond(error.status, plain, error.code, error.headers)
+    return present.respond(error.status, wanted, error.code, error.headers)

@@ -1,7 +1,7 @@
 """Is the server alive, is it ready: `/livez`, `/readyz`, and `/healthz` for older clients.
 
 Each answers `ok`, or 500 with a line per check. `?verbose` shows the lines always, `?exclude=name` leaves a check out,
-and every check has a path of its own below (`/readyz/storage`).
+and every check has a path of its own below (`/readyz/storage`). `/metrics/slis` has them all as figures, for alerts.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ def endpoints(live: Mapping[str, Check], ready: Mapping[str, Check]) -> dict[str
         made[path] = _group(path.removeprefix("/"), checks)
         for name, check in checks.items():
             made[f"{path}/{name}"] = _single(check)
+    made["/metrics/slis"] = _figures(groups)
     return made
 
 
@@ -50,6 +51,20 @@ def _group(name: str, checks: Mapping[str, Check]) -> Endpoint:
         if "verbose" in query:
             return text("\n".join([*lines, f"{name} check passed\n"]))
         return text("ok")
+
+    return answer
+
+
+def _figures(groups: Mapping[str, Mapping[str, Check]]) -> Endpoint:
+    head = "# HELP kubernetes_healthcheck Whether a health check passes.\n# TYPE kubernetes_healthcheck gauge\n"
+
+    def answer(_: Exchange) -> Response:
+        lines = [
+            f'kubernetes_healthcheck{{name="{name}",type="{path.removeprefix("/")}"}} {0 if check() else 1}\n'
+            for path, checks in groups.items()
+            for name, check in checks.items()
+        ]
+        return Response(200, (head + "".join(lines)).encode(), "text/plain; version=0.0.4; charset=utf-8")
 
     return answer
 

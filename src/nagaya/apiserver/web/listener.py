@@ -17,11 +17,12 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestPayloadError
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
+from nagaya.apiserver.web.compression import compress
 from nagaya.apiserver.web.connection import SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.handler import error_response
 from nagaya.apiserver.web.observer import ended
@@ -98,6 +99,7 @@ class Listener:
         response = await self._serve(request)
         if response.stream is not None:
             return await self._stream(raw, response)
+        await compress(request, response)
         if len(response.body) > _PIECE and raw.method != "HEAD":
             return await _in_pieces(raw, response)
         return _plain(response)
@@ -110,6 +112,8 @@ class Listener:
             return b""
         if (raw.content_length or 0) > BODY_LIMIT:
             raise status.too_large(f"limit is {BODY_LIMIT}")
+        if raw.content.is_eof() and raw.content.exception() is None and raw.content.total_bytes <= BODY_LIMIT:
+            return raw.content.read_nowait()  # it came together with the head, as most do
         if raw.headers.get("Expect", "").lower() == "100-continue" and raw.transport is not None:
             raw.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         parts, size = [], 0
@@ -129,9 +133,15 @@ class Listener:
 
     async def _stream(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
-        answer.enable_chunked_encoding()
+        chunked = raw.version >= HttpVersion11
+        if chunked:
+            answer.enable_chunked_encoding()
+        else:
+            answer.force_close()  # the end of the connection is the only end that such a client knows
         await answer.prepare(raw)
-        pump = asyncio.ensure_future(_pump(answer, response))
+        connection = raw.protocol
+        assert isinstance(connection, Connection)
+        pump = asyncio.ensure_future(_pump(connection, response, chunked=chunked))
         self._streams.add(pump)
         try:
             await asyncio.wait([pump])
@@ -145,11 +155,12 @@ class Listener:
         return answer
 
 
-async def _pump(answer: web.StreamResponse, response: Response) -> None:
+async def _pump(connection: Connection, response: Response, *, chunked: bool) -> None:
     assert response.stream is not None
     try:
-        async for chunk in response.stream:
-            await answer.write(chunk)
+        async for part in response.stream:
+            if (full := connection.send_part(part, chunked=chunked)) is not None:
+                await full
     except ConnectionError:
         return  # the client has gone; there is nobody to tell
     finally:

@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 import yaml
 
+from nagaya.apiserver.builtins.decode import normalise
 from nagaya.apiserver.meta import gostring, status
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.outcome import Outcome
@@ -66,14 +67,24 @@ def single(resource: Resource, obj: JsonObject, wanted: Wanted, request: Request
         return respond(table(resource, [obj], {}, wanted, include_object(request)), wanted, code)
     if wanted.transform == "PartialObjectMetadata":
         return respond(partial(obj, wanted.transform_version), wanted, code)
+    if wanted.transform and not resource.builtin:
+        raise status.ApiError(500, "", "content is not a list")
     if wanted.transform:
-        raise _not_a(wanted.transform, "list", resource)
+        raise _other_form(wanted.transform, f"not a list ({_go_type(resource, resource.kind)})")
     return respond(obj, wanted, code)
 
 
-def _not_a(transform: str, what: str, resource: Resource) -> status.ApiError:
-    message = f"you requested {transform}, but the requested object is not a {what} ({resource.kind})"
+def _other_form(transform: str, what: str) -> status.ApiError:
+    message = f"you requested {transform}, but the requested object is {what}"
     return status.ApiError(406, "NotAcceptable", message)
+
+
+def _go_type(resource: Resource, kind: str) -> str:
+    """The type that holds a kind in the real server."""
+    if not resource.builtin:
+        return "*unstructured.Unstructured" + ("List" if kind == resource.list_kind else "")
+    group = resource.gvr.group
+    return f"*{'core' if group in ('', 'events.k8s.io') else group.partition('.')[0]}.{kind}"
 
 
 def table(
@@ -82,7 +93,10 @@ def table(
     """Objects as a Table in the wanted version."""
     assert resource.tables is not None
     made = resource.tables(objects, list_meta, include)
-    made["apiVersion"] = f"{_META}/{wanted.transform_version}"
+    version = made["apiVersion"] = f"{_META}/{wanted.transform_version}"
+    if include == "Metadata" and wanted.transform_version != "v1":
+        for row in made["rows"]:
+            row["object"]["apiVersion"] = version
     return made
 
 
@@ -115,7 +129,7 @@ async def page(resource: Resource, found: Page, wanted: Wanted, request: Request
             {"kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": metadata, "items": items}, wanted
         )
     if wanted.transform:
-        raise _not_a(wanted.transform, "object", resource)
+        raise _other_form(wanted.transform, f"a list ({_go_type(resource, resource.list_kind)})")
     if resource.builtin:
         objects = [{k: v for k, v in each.items() if k not in ("kind", "apiVersion")} for each in objects]
     return respond(
@@ -143,16 +157,21 @@ class Events:
             message = f"only the following media types are accepted: {types}"
             raise status.ApiError(406, "NotAcceptable", message)
 
+    def ready(self, kind: str, event: Event) -> bytes | None:
+        """An event that has been printed before, for whoever watches the same."""
+        if not self._plain or event.cache is None:
+            return None
+        cached: bytes | None = event.cache.get((self._resource, kind))
+        return cached
+
     async def line(self, kind: str, found: Record, revision: int, event: Event | None) -> bytes:
         """An ADDED, MODIFIED or DELETED event; the object carries the event's revision."""
-        # Watchers of the same resource object see the same bytes; another version or schema is another resource.
-        slot = (self._resource, kind)
-        if self._plain and event is not None and event.cache is not None and slot in event.cache:
-            cached: bytes = event.cache[slot]
+        if event is not None and (cached := self.ready(kind, event)) is not None:
             return cached
         made = await self._make(kind, found, revision)
         if self._plain and event is not None:
-            event.cache = {**(event.cache or {}), slot: made}
+            # Watchers of the same resource object see the same bytes; another version or schema is another resource.
+            event.cache = {**(event.cache or {}), (self._resource, kind): made}
         return made
 
     async def _make(self, kind: str, found: Record, revision: int) -> bytes:
@@ -175,15 +194,11 @@ class Events:
         return obj
 
     def bookmark(self, revision: int, annotations: dict[str, str] | None) -> bytes:
-        """A BOOKMARK event: an object with nothing but a resourceVersion."""
+        """A BOOKMARK event: an object with nothing but a resourceVersion, and what its kind always shows."""
         metadata: JsonObject = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
         obj: JsonObject = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata}
-        if self._wanted.transform == "Table":
-            row = {"cells": [], "object": partial(obj, self._wanted.transform_version)}
-            obj = {"kind": "Table", "apiVersion": f"{_META}/{self._wanted.transform_version}"}
-            obj |= {"metadata": {"resourceVersion": str(revision)}, "columnDefinitions": None, "rows": [row]}
-        elif self._wanted.transform:
-            obj = partial(obj, self._wanted.transform_version)
-        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+        if self._resource.builtin:
+            obj |= normalise(self._resource.struct, {"metadata": metadata})[0]
+        return orjson.dumps({"type": "BOOKMARK", "object": self._shape(obj, str(revision))}) + b"\n"

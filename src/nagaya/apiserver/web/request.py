@@ -73,5 +73,5 @@ class Response:
 
 
 def text(body: str, status: int = 200) -> Response:
-    """A plain-text answer."""
-    return Response(status, body.encode(), TEXT)
+    """A plain-text answer, which no browser is to take for anything else."""
+    return Response(status, body.encode(), TEXT, [("X-Content-Type-Options", "nosniff")])

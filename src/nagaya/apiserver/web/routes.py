@@ -59,7 +59,7 @@ def _in_scope(resource: Resource, info: RequestInfo) -> bool:
     """Whether the path addresses the resource where it lives: with a namespace or without."""
     named = len(info.parts) > 1
     if resource.namespaced:
-        return bool(info.namespace) or not named
+        return bool(info.namespace) or (not named and (resource.builtin or info.verb in ("list", "watch")))
     return not info.namespace or resource.gvr.resource == "namespaces"
 
 
@@ -69,7 +69,7 @@ def verb_handler(call: Call) -> Verb:
     subresource = call.subresource
     offered = subresource.verbs if subresource else resource.verbs
     verb = info.verb
-    if call.request.method == "HEAD" or not _addressed(call, verb):
+    if resource.builtin and (call.request.method == "HEAD" or not _addressed(call, verb)):
         raise status.method_not_allowed()
     if verb not in offered:
         if resource.builtin:
@@ -80,7 +80,10 @@ def verb_handler(call: Call) -> Verb:
 
 
 def _addressed(call: Call, verb: str) -> bool:
-    """Whether the verb goes with the form of the path: objects are created in a collection and changed by name."""
+    """Whether the verb goes with the form of the path: objects are created in a collection and changed by name.
+
+    The real server asks this of built-in kinds only; others can be created at the path of any object.
+    """
     named = len(call.info.parts) > 1
     if call.subresource:
         return True

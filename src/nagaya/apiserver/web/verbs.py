@@ -10,14 +10,14 @@ from typing import Final
 import orjson
 
 from nagaya.apiserver import protobuf
-from nagaya.apiserver.builtins.decode import decode_options
+from nagaya.apiserver.builtins.decode import decode_options, interpret
 from nagaya.apiserver.meta import jsontext, status, yamltext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry import read, selection
 from nagaya.apiserver.registry import watch as watching
-from nagaya.apiserver.registry.body import read_object
+from nagaya.apiserver.registry.body import read_object, unregistered
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.create import create as create_object
 from nagaya.apiserver.registry.delete import delete as delete_object
@@ -35,6 +35,8 @@ _DELETE_OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 
 async def get(call: Call, wanted: Wanted) -> Response:
     """One object."""
+    if call.request.parameter("export").lower() not in ("", "false", "0"):
+        raise status.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     version = call.request.parameter("resourceVersion")
     record = read.get(call.backend, call.resource, call.namespace, call.name, version)
     return await present.record(call.resource, record, wanted, call.request)
@@ -144,6 +146,11 @@ def _delete_options(call: Call) -> options.DeleteOptions:
             value, _ = yamltext.parse(body)
         else:
             value, _ = jsontext.parse(body)
+        api_version, kind = interpret(value)
+        if kind not in ("", _DELETE_OPTIONS.kind):
+            raise status.bad_request(unregistered(api_version, kind))
         return options.delete_options(decode_options("DeleteOptions", value))
+    except jsontext.JsonError as error:
+        raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     except DecodeError as error:
         raise status.bad_request(str(error)) from None

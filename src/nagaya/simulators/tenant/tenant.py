@@ -9,7 +9,7 @@ and nothing else, and thousands fit into a process or into virtual time.
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, Final
 
 from nagaya.apiserver.controllers.runner import Controller, Runner
 from nagaya.apiserver.server import ApiServer, Config, bind
@@ -18,7 +18,6 @@ from nagaya.apiserver.web.request import Request, Response
 from nagaya.simulators.tenant import kubeadm
 from nagaya.simulators.tenant.daemon_sets import DaemonSets
 from nagaya.simulators.tenant.deployments import Deployments
-from nagaya.simulators.tenant.disruption_budgets import DisruptionBudgets
 from nagaya.simulators.tenant.door import Door, Way
 from nagaya.simulators.tenant.hands import NODES, Hands
 from nagaya.simulators.tenant.jobs import Jobs
@@ -38,6 +37,9 @@ from nagaya.simulators.tenant.volume_attachments import VolumeAttachments
 from nagaya.simulators.tenant.volume_claims import VolumeClaims
 from nagaya.simulators.tenant.volume_needs import VolumeNeeds
 from nagaya.world import World
+
+# What the components here do themselves, and what a tenant without clients of that sort can do without.
+_REPLACED: Final = ("volume binding", "claim protection", "volume protection", "server lease", "policy status")
 
 
 class Tenant:
@@ -72,7 +74,6 @@ class Tenant:
             DaemonSets(backend, view),
             StatefulSets(backend, view),
             Jobs(backend, view),
-            DisruptionBudgets(backend, view),
             VolumeClaims(backend, view, timing),
         ]
         self._api = Hands(backend, "kubeadm")
@@ -91,6 +92,7 @@ class Tenant:
                 authority=settings.authority,
                 kubernetes_version=settings.version,
                 seed=settings.shared.seed,
+                without=_REPLACED,
             )
             server = await ApiServer.start(config, world)
         except BaseException:

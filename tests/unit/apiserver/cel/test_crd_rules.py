@@ -77,6 +77,31 @@ def test_the_message_is_what_the_expression_says_or_else_the_fixed_one(rule: dic
     assert failure({"rule": "self.i > 10", **rule}).message == message
 
 
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"rule": "self.i > oldSelf.i", "messageExpression": "'was %d'.format([oldSelf.i])"}, "was 5"),
+        (
+            {"rule": "self.i > 10", "messageExpression": "'was %d'.format([oldSelf.i])", "message": "fallback"},
+            "fallback",
+        ),
+        (
+            {
+                "rule": "self.i > oldSelf.value().i",
+                "optionalOldSelf": True,
+                "messageExpression": "oldSelf.hasValue() ? 'was there' : 'is new'",
+                "message": "fallback",
+            },
+            "fallback",
+        ),
+    ],
+)
+def test_a_message_sees_the_old_value_if_its_rule_does_and_it_is_not_optional(
+    rule: dict[str, Any], message: str
+) -> None:
+    assert failure(rule, old=OBJECT).message == message
+
+
 def test_a_message_expression_must_compile_to_text() -> None:
     rules = rules_of(
         {"rule": "true", "messageExpression": "self.i"},

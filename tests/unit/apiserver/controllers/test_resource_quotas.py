@@ -131,3 +131,43 @@ async def test_a_pod_that_should_be_gone_by_now_is_not_counted(api: Api) -> None
     api.clock.passed = timedelta(minutes=2)
     await api.config_map("a-reason-to-look")
     assert await used(api) == {"pods": "0"}
+
+
+async def test_claims_use_devices_by_class(api: Api) -> None:
+    gold, silver = (f"{each}.deviceclass.resource.k8s.io/devices" for each in ("gold", "silver"))
+    await quota(api, {gold: "40", silver: "40", "count/resourceclaims.resource.k8s.io": "2"})
+    assert await used(api) == {gold: "0", silver: "0", "count/resourceclaims.resource.k8s.io": "0"}
+
+    def exactly(name: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "exactly": {"deviceClassName": "gold", **more}}
+
+    either = [
+        {"name": "some", "deviceClassName": "silver", "count": 3},
+        {"name": "all", "deviceClassName": "silver", "allocationMode": "All"},
+        {"name": "one", "deviceClassName": "gold"},
+    ]
+    requests = [exactly("two", count=2), exactly("one"), {"name": "either", "firstAvailable": either}]
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    await api.create(claims, {"metadata": {"name": "c"}, "spec": {"devices": {"requests": requests}}})
+    assert await used(api) == {gold: "4", silver: "32", "count/resourceclaims.resource.k8s.io": "1"}
+    more = {"metadata": {"name": "d"}, "spec": {"devices": {"requests": [exactly("many", count=37)]}}}
+    code, refused = await api.ask("POST", claims, more)
+    assert code == 403
+    assert f"exceeded quota: q, requested: {gold}=37, used: {gold}=4, limited: {gold}=40" in refused["message"]
+    await api.delete(f"{claims}/c")
+    assert (await used(api))[gold] == "0"
+
+
+async def test_a_claim_comes_under_a_quota_when_its_status_says_so(api: Api) -> None:
+    scope = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+    await quota(api, {"persistentvolumeclaims": "1"}, scopeSelector={"matchExpressions": [scope]})
+    for name in ("a", "b"):
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
+        await api.create(f"{SPACE}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec})
+    assert await used(api) == {"persistentvolumeclaims": "0"}
+    status = {"status": {"currentVolumeAttributesClassName": "gold"}}
+    await api.merge(f"{SPACE}/persistentvolumeclaims/a/status", status)
+    assert await used(api) == {"persistentvolumeclaims": "1"}
+    path = f"{SPACE}/persistentvolumeclaims/b/status"
+    code, refused = await api.ask("PATCH", path, status, kind="application/merge-patch+json")
+    assert (code, refused["reason"]) == (403, "Forbidden")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nagaya.apiserver.crd.rules import Budget, RuleFailure, RuleProblem
+from nagaya.apiserver.crd.rules import Budget, RuleCost, RuleFailure, RuleProblem
 from nagaya.apiserver.meta.field_errors import Cause
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.schema.types import MISSING
@@ -30,6 +30,11 @@ class FakeRules:
             for position, rule in enumerate(rules)
             if "nonsense" in rule["rule"]
         ]
+
+    most_values = 1000
+
+    def costs(self) -> list[RuleCost]:
+        return [RuleCost(rule.get("cost", 1)) for rule in self._rules]
 
     def check(self, value: Any, old: Any, budget: Budget) -> list[RuleFailure]:
         failures = []

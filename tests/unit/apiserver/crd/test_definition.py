@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nagaya.apiserver.crd import definition, preparation
+from unit.apiserver.crd.fake_rules import compile_rules
 
 Change = Callable[[dict[str, Any]], Any]
 _SCHEMA = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}
@@ -161,3 +162,19 @@ def test_conditions_are_true_or_not() -> None:
     assert definition.is_established(stored())
     assert not definition.has_condition(stored(), "Terminating")
     assert not definition.is_established({})
+
+
+def test_an_expensive_rule_that_is_already_there_blocks_only_changes_of_its_schema() -> None:
+    old = stored()
+    for version in old["spec"]["versions"]:
+        rules = [{"rule": "True", "cost": 10**9}]
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-validations": rules}}}
+        version["schema"] = {"openAPIV3Schema": schema}
+    new = copy.deepcopy(old)
+    new["spec"]["names"]["shortNames"] = ["wd"]
+
+    assert definition.validate_update(new, old, compile_rules) == []
+    new["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["status"] = {"type": "object"}
+    found = [error.field for error in definition.validate_update(new, old, compile_rules)]
+    assert found
+    assert all(field.startswith("spec.versions[1].schema.openAPIV3Schema") for field in found)

@@ -88,3 +88,28 @@ def test_subresources_and_selectable_fields_are_read() -> None:
     assert resource.selectable.names == {"spec.color"}
     assert not _MACHINE.has_status
     assert _MACHINE.scale is None
+
+
+def test_an_applied_object_keeps_its_nulls_and_gets_its_defaults() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            "mode": {"type": "string", "default": "slow"},
+        },
+    }
+    kind = CustomResource("Boat", {"name": "v1", "schema": {"openAPIV3Schema": schema}})
+    given = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "a"}, "free": None, "mode": None}
+
+    applied = kind.complete(given)
+
+    assert (applied["free"], applied["mode"]) == (None, "slow")
+    assert [str(each) for each in kind.validator.validate(applied)] == [
+        'free: Invalid value: "null": free in body must be of type object: "null"'
+    ]
+    assert "free" not in kind.decode(given)[0]
+
+
+def test_an_applied_object_is_refused_for_malformed_metadata() -> None:
+    with pytest.raises(ApiError, match="cannot be handled as a Machine"):
+        _MACHINE.complete({**body(), "metadata": {"labels": 5}})

@@ -100,3 +100,24 @@ def test_the_deepest_schema_that_is_allowed_can_be_checked() -> None:
     for _ in range(MAX_DEPTH - 1):
         raw = {"type": "object", "properties": {"x": raw}}
     assert problems(raw) == []
+
+
+def test_a_rule_may_cost_less_the_more_values_it_is_evaluated_for() -> None:
+    rule = {"rule": "True", "cost": 20_000}
+    for most, refused in ((100, 0), (501, 1)):
+        items = {"type": "array", "maxItems": most, "items": ruled(_TEXT, rule)}
+        assert len(problems(field(items))) == refused
+    unbounded = {"type": "array", "items": ruled(_TEXT, rule)}
+    [problem] = problems(field(unbounded))
+    assert "exceeds budget by factor of 2.0x" in problem
+
+
+def test_the_rules_of_a_known_schema_may_cost_what_they_like() -> None:
+    raw = field(ruled(_TEXT, {"rule": "True", "cost": 10**12}))
+    found = schema_rules.check(raw, Path("s"), status=False, compile_rules=compile_rules)
+    assert [error.field for error in found] == [
+        "s.properties[x].x-kubernetes-validations[0].rule",
+        "s.properties[x].x-kubernetes-validations[0].rule",
+        "s",
+    ]
+    assert schema_rules.check(raw, Path("s"), status=False, compile_rules=compile_rules, known=True) == []

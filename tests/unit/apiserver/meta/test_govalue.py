@@ -1,8 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
 from nagaya.apiserver.meta import govalue
 
 
 def test_maps_are_printed_sorted() -> None:
     assert govalue.plain({"b": [1, "x", None], "a": {"c": True}, "f": 1.5}) == "map[a:map[c:true] b:[1 x <nil>] f:1.5]"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "-0"),
+        (1.0, "1"),
+        (-2.5, "-2.5"),
+        (123456.0, "123456"),
+        (1e6, "1e+06"),
+        (1234567.5, "1.2345675e+06"),
+        (0.0001, "0.0001"),
+        (0.00001, "1e-05"),
+        (1e22, "1e+22"),
+        (5e-324, "5e-324"),
+    ],
+)
+def test_floats_get_an_exponent_early(value: float, text: str) -> None:
+    assert govalue.plain(value) == text
+
+
+def test_values_as_literals() -> None:
+    value = {"b": [1, None, False], "a": 'q"'}
+    expected = 'map[string]interface {}{"a":"q\\"", "b":[]interface {}{1, interface {}(nil), false}}'
+    assert govalue.literal(value) == expected
 
 
 def test_what_is_no_text_is_marked_where_a_text_was_meant() -> None:
@@ -16,7 +46,7 @@ def test_json_values_have_go_types() -> None:
     values = ["a", None, True, 1, 1.5, {}, []]
     assert [govalue.type_name(value) for value in values] == [
         "string",
-        "%!s(<nil>)",
+        "<nil>",
         "bool",
         "int64",
         "float64",

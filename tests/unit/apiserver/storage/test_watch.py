@@ -155,3 +155,29 @@ async def test_many_watchers_each_get_every_event(store: Store) -> None:
     await asyncio.gather(*(fill(store, "configmaps", [str(number)]) for number in range(20)))
     results = await asyncio.gather(*following)
     assert all([event.revision for event in events] == list(range(2, 22)) for events in results)
+
+
+async def test_an_interrupted_watch_returns_nothing_once_and_misses_nothing(store: Store) -> None:
+    watch = store.watch("configmaps", store.revision)
+    waiting = asyncio.create_task(watch.next())
+    await asyncio.sleep(0)
+    watch.interrupt()
+    assert await waiting == ()
+
+    watch.interrupt()
+    await fill(store, "configmaps", ["a"])
+    assert [event.key for event in await watch.next() or ()] == ["a"]
+    assert await watch.next() == ()
+
+    waiting = asyncio.create_task(watch.next())
+    await asyncio.sleep(0)
+    await fill(store, "configmaps", ["b"])
+    assert [event.key for event in await waiting or ()] == ["b"]
+
+
+async def test_a_closed_watch_has_ended_for_whoever_waits(store: Store) -> None:
+    watch = store.watch("configmaps", store.revision)
+    waiting = asyncio.create_task(watch.next())
+    await asyncio.sleep(0)
+    watch.close()
+    assert await waiting is None

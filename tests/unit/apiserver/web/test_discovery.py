@@ -1,9 +1,23 @@
 from __future__ import annotations
 
-from nagaya.apiserver.web.discovery import version_order
+import pytest
+
+from unit.apiserver.web.conftest import Start
 
 
-def test_stable_versions_come_first_and_newer_ones_before_older() -> None:
-    versions = ["v1alpha1", "foo", "v2", "v1beta2", "v10", "v1", "v11alpha2", "v1beta10", "bar"]
-    expected = ["v10", "v2", "v1", "v1beta10", "v1beta2", "v11alpha2", "v1alpha1", "bar", "foo"]
-    assert sorted(versions, key=version_order) == expected
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/apis/apps/v1"])
+@pytest.mark.parametrize("method", ["POST", "HEAD", "DELETE"])
+async def test_documents_can_only_be_read(start: Start, method: str, path: str) -> None:
+    api = await start()
+
+    code, answer = await api.ask(method, path)
+
+    assert code == 405
+    assert answer["reason"] == "MethodNotAllowed"
+
+
+async def test_the_oldest_list_of_resources_does_not_say_its_version(start: Start) -> None:
+    api = await start()
+
+    assert list(await api.must("/api/v1")) == ["kind", "groupVersion", "resources"]
+    assert list(await api.must("/apis/apps/v1")) == ["kind", "apiVersion", "groupVersion", "resources"]

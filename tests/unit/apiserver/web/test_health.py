@@ -53,3 +53,11 @@ async def test_a_path_below_that_is_no_check_is_not_found(start: Start) -> None:
 async def test_the_whole_is_for_everyone_and_the_parts_are_not(start: Start, path: str, code: int) -> None:
     api = await start()
     assert (await api.server.handle(Request.make("GET", path))).status == code
+
+
+async def test_all_checks_are_told_as_figures(start: Start) -> None:
+    api = await start()
+    api.server._ready = False
+    figures = (await look(api, "/metrics/slis")).body.decode().splitlines()
+    assert 'kubernetes_healthcheck{name="ping",type="livez"} 1' in figures
+    assert 'kubernetes_healthcheck{name="bootstrap",type="readyz"} 0' in figures

@@ -385,6 +385,19 @@ async def test_a_client_that_reads_slowly_but_steadily_is_served() -> None:
         writer.close()
 
 
+def test_clients_of_go_are_the_first_to_close_an_idle_connection() -> None:
+    assert Patience().idle > 90
+
+
+@on_both_loops
+async def test_a_stream_to_a_client_of_the_old_protocol_ends_with_the_connection() -> None:
+    async with Site() as site:
+        site.gate.set()
+        head, _, body = (await site.ask(b"GET /stream HTTP/1.0\r\n\r\n")).partition(b"\r\n\r\n")
+        assert b"chunked" not in head.lower()
+        assert body == b"one\ntwo\n"
+
+
 @on_both_loops
 async def test_stopping_ends_streams_as_if_they_were_complete_and_lets_answers_finish() -> None:
     async with Site(Patience(stop=2)) as site:

@@ -5,6 +5,7 @@ What is wrong with them is found out in sibling modules, which are loaded when o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -24,7 +25,7 @@ _RESERVED: Final = (
 )
 
 
-class _Configuration(Strategy):
+class _Configuration(Strategy, ABC):
     """What all of them have in common: a counted generation, and no update without a version."""
 
     allow_unconditional_update = False
@@ -57,8 +58,9 @@ class _Configuration(Strategy):
         """Some names belong to configurations in files."""
         return self.warn_create(new, call)
 
+    @abstractmethod
     def _errors(self, obj: JsonObject, old: JsonObject | None, call: Call) -> list[FieldError]:
-        raise NotImplementedError
+        """What is wrong with the content."""
 
 
 class WebhookConfigurationStrategy(_Configuration):

@@ -32,6 +32,7 @@ class EventStrategy(CoreStrategy):
     allow_create_on_update = True
     dependents = Dependents.UNSUPPORTED
     name_check = staticmethod(names.path_segment)
+    metadata_first = False
     field_labels = _labels("involvedObject", {"reportingComponent": "reportingComponent", "source": "source"})
     selectable_fields = frozenset(field_labels.values()) - {"metadata.name", "metadata.namespace"}
 

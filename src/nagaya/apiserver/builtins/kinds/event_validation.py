@@ -8,7 +8,7 @@ from typing import Any, Final
 from nagaya.apiserver.builtins.kinds import core_metadata
 from nagaya.apiserver.builtins.kinds.core_goshape import Shape, invalid_shape, shape
 from nagaya.apiserver.builtins.kinds.core_strategy import immutable
-from nagaya.apiserver.meta import names
+from nagaya.apiserver.meta import names, object_meta
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid, required
 from nagaya.apiserver.meta.object_meta import IMMUTABLE
 from nagaya.apiserver.meta.status import JsonObject
@@ -58,7 +58,9 @@ def _new(event: JsonObject, reporter: str) -> list[FieldError]:
 
 def created(event: JsonObject) -> list[FieldError]:
     """The rules of events.k8s.io for a new event."""
-    errors = legacy(event, "reportingController") + core_metadata.finalizers(event["metadata"]) + _series(event)
+    errors = legacy(event, "reportingController")
+    errors += object_meta.validate(event["metadata"], namespaced=True, name_check=names.name_is_subdomain)
+    errors += core_metadata.finalizers(event["metadata"]) + _series(event)
     if event.get("eventTime") is None:
         errors.append(required("eventTime"))
     kind = event.get("type") or ""

@@ -21,6 +21,7 @@ class IPAddressStrategy(OrderedStrategy):
     """IPAddress."""
 
     name_check = staticmethod(name_is_address)
+    suffixes_names = False
     update_steps = (Step.METADATA, Step.RULES, Step.METADATA_CHANGES, Step.CHANGES)
 
     def changes(self, new: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -7,7 +7,7 @@ selector of his own. Deleting a job leaves its pods alone, unless told otherwise
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nagaya.apiserver.builtins.kinds import core_metadata
 from nagaya.apiserver.builtins.kinds.apps_workload import SPEC, TEMPLATE, WorkloadStrategy, compiled_selector
@@ -21,9 +21,16 @@ from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.strategy import Dependents
 from nagaya.apiserver.selectors import label_selector
 
+if TYPE_CHECKING:
+    from nagaya.apiserver.web.options import DeleteOptions
+
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _LARGEST: Final = 2**31 - 1
+_PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 def default_job_spec(spec: JsonObject) -> None:
@@ -97,6 +104,12 @@ class JobStrategy(WorkloadStrategy):
         """The same, in a change."""
         changed = new["metadata"].get("generation") != old["metadata"].get("generation")
         return [*(_too_many(new["spec"], "spec") if changed else ()), *super().warn_update(new, old, call)]
+
+    def warn_delete(self, options: DeleteOptions) -> list[str]:
+        """That the pods stay, if nothing was said about them."""
+        if options.propagation is None and options.orphan_dependents is None:
+            return [_PODS_STAY]
+        return []
 
     def select(self, obj: JsonObject) -> Mapping[str, str]:
         """The number of pods that are done."""

@@ -1,10 +1,23 @@
-"""Amounts of CPU, memory and the like that containers and pods ask for: arithmetic, classes and rules."""
+"""Amounts of CPU, memory and the like that containers and pods ask for: arithmetic, classes and rules.
+
+What holds for resources wherever they stand is in `core_resources`; callers that deal with pods find it here too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
+from nagaya.apiserver.builtins.kinds.core_resources import (
+    HUGE_PAGES,
+    is_extended,
+    round_up,
+    validate_amount,
+    validate_container_name,
+    validate_name,
+)
+from nagaya.apiserver.builtins.kinds.core_resources import is_huge_pages as is_huge_page
+from nagaya.apiserver.builtins.kinds.core_resources import is_overcommit_allowed as may_overcommit
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import (
     Cause,
@@ -19,52 +32,29 @@ from nagaya.apiserver.meta.field_errors import (
 from nagaya.apiserver.meta.quantity import Quantity, QuantityError, parse
 from nagaya.apiserver.meta.status import JsonObject
 
+__all__ = [
+    "aggregate",
+    "computed_qos_class",
+    "has_indivisible_pages",
+    "is_extended",
+    "is_huge_page",
+    "is_pod_level",
+    "may_overcommit",
+    "qos_class",
+    "round_up",
+    "round_up_requirements",
+    "validate_amount",
+    "validate_container_name",
+    "validate_name",
+    "validate_pod_level",
+    "validate_requirements",
+]
+
 Amounts = Mapping[str, str]
 NameRule = Callable[[str, Path], list[FieldError]]
 
-_HUGE_PAGES: Final = "hugepages-"
 _COMPUTE: Final = ("cpu", "memory")
-_CONTAINER: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
-_COUNTED: Final = frozenset(
-    {
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    }
-)
-_STANDARD: Final = (
-    _CONTAINER
-    | _COUNTED
-    | {f"{side}.{name}" for side in ("requests", "limits") for name in _CONTAINER}
-    | {"storage", "requests.storage"}
-)
 _ZERO: Final = Quantity(0)
-
-
-def is_huge_page(name: str) -> bool:
-    """Whether a resource is memory in large pages."""
-    return name.startswith(_HUGE_PAGES)
-
-
-def is_native(name: str) -> bool:
-    """Whether a resource is one of Kubernetes' own."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
-def is_extended(name: str) -> bool:
-    """Whether a resource is one that somebody added to the nodes."""
-    return not is_native(name) and not name.startswith("requests.") and not names.qualified_name(f"requests.{name}")
-
-
-def may_overcommit(name: str) -> bool:
-    """Whether more of a resource may be promised than there is."""
-    return is_native(name) and not is_huge_page(name)
 
 
 def is_pod_level(name: str) -> bool:
@@ -72,19 +62,8 @@ def is_pod_level(name: str) -> bool:
     return name in _COMPUTE or is_huge_page(name)
 
 
-def round_up(amounts: dict[str, str] | None) -> None:
-    """Bring amounts to at most three decimal places, in place."""
-    if not amounts:
-        return
-    for name, text in amounts.items():
-        if text.endswith(("n", "u")) or "." in text or "e" in text or "E" in text:
-            amount = parse(text)
-            if amount.exponent < -3:
-                amounts[name] = str(Quantity(amount.milli_value, -3, amount.format))
-
-
 def round_up_requirements(requirements: JsonObject | None) -> None:
-    """The same for limits and requests."""
+    """Bring limits and requests up to whole thousandths, in place."""
     if requirements:
         round_up(requirements.get("limits"))
         round_up(requirements.get("requests"))
@@ -157,40 +136,10 @@ def _positive(amounts: Amounts | None) -> dict[str, Quantity]:
     return {name: amount for name, amount in parsed.items() if amount.sign > 0}
 
 
-def validate_amount(name: str, text: str, path: Path) -> Iterator[FieldError]:
-    """An amount of a resource: none is negative, and what is counted is whole."""
-    amount = parse(text)
-    if amount.sign < 0:
-        yield invalid(path, text, "must be greater than or equal to 0")
-    if (name in _COUNTED or is_extended(name)) and amount.milli_value % 1000:
-        yield invalid(path, text, "must be an integer")
-
-
-def validate_name(name: str, path: Path) -> list[FieldError]:
-    """A resource by its general rules."""
-    problems = names.qualified_name(name)
-    if problems:
-        return [invalid(path, name, problem) for problem in problems]
-    if "/" not in name and name not in _STANDARD and not name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}")):
-        return [invalid(path, name, "must be a standard resource type or fully qualified")]
-    return []
-
-
-def validate_container_name(name: str, path: Path) -> list[FieldError]:
-    """A resource that a container may ask for."""
-    errors = validate_name(name, path)
-    if "/" not in name:
-        if name not in _CONTAINER and not is_huge_page(name):
-            errors.append(invalid(path, name, "must be a standard resource for containers"))
-    elif not is_native(name) and not is_extended(name):
-        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
-    return errors
-
-
 def _validate_pod_name(name: str, path: Path) -> list[FieldError]:
     errors = validate_name(name, path)
     if not errors and not is_pod_level(name):
-        return [not_supported(path, name, ("cpu", _HUGE_PAGES, "memory"))]
+        return [not_supported(path, name, ("cpu", HUGE_PAGES, "memory"))]
     return errors
 
 
@@ -235,7 +184,7 @@ def _validate_pages(name: str, text: str, path: Path, indivisible: bool) -> Iter
 
 def _divisible(name: str, text: str) -> bool:
     try:
-        size = parse(name.removeprefix(_HUGE_PAGES))
+        size = parse(name.removeprefix(HUGE_PAGES))
     except QuantityError:
         return False
     return size.sign > 0 and size.milli_value % 1000 == 0 and parse(text).value % size.value == 0

@@ -8,6 +8,7 @@ from nagaya.apiserver.cel.access import shown
 from nagaya.apiserver.cel.budget import Budget
 from nagaya.apiserver.cel.declarations import function, overload
 from nagaya.apiserver.cel.values import CelError, NoSuchOverloadError
+from nagaya.apiserver.meta import gostring
 
 _LOWER: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -16,19 +17,7 @@ _SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
     "\u205f\u3000"
 )
-_QUOTED: Final = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED: Final = str.maketrans(gostring.ESCAPES)
 
 
 def _both(text: Any, part: Any) -> None:

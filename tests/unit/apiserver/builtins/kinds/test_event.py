@@ -39,6 +39,17 @@ async def test_an_event_stays_in_the_namespace_of_what_it_is_about() -> None:
     assert await kinds.refused(CORE, {"involvedObject": {"namespace": "x"}}) == [told.format('"x"')]
 
 
+async def test_metadata_is_looked_at_after_the_event_itself() -> None:
+    kinds = CoreKinds()
+    metadata = {"name": "e", "labels": {"a b": "c"}}
+    (told,) = await kinds.refused(CORE, {"metadata": metadata, "involvedObject": {"namespace": "x"}})
+    assert told.startswith("involvedObject.namespace")
+    (told,) = await kinds.refused(CORE, {"metadata": metadata, "involvedObject": ABOUT})
+    assert told.startswith("metadata.labels")
+    first, second = await kinds.refused(EVENTS, {"metadata": metadata, **COMPLETE, "action": ""})
+    assert (first, second.partition(":")[0]) == ("action: Required value", "metadata.labels")
+
+
 async def test_an_event_with_a_precise_time_has_to_be_complete() -> None:
     found = await CoreKinds().refused(CORE, {"involvedObject": ABOUT, "eventTime": TIME, "reportingComponent": "a"})
     assert found == ["reportingInstance: Required value", "action: Required value", "reason: Required value"]

@@ -18,6 +18,13 @@ async def test_the_name_is_the_address_in_its_one_right_form() -> None:
     ]
 
 
+async def test_a_prefix_is_taken_for_the_address_itself() -> None:
+    made = await CoreKinds().create(
+        NAME, {"metadata": {"name": "", "generateName": "10.0.0.1"}, "spec": {"parentRef": PARENT}}
+    )
+    assert made["metadata"]["name"] == "10.0.0.1"
+
+
 async def test_an_address_belongs_to_somebody() -> None:
     found = await CoreKinds().refused(NAME, {"metadata": {"name": "10.0.0.1"}, "spec": {}})
     assert found == ["spec.parentRef: Required value"]

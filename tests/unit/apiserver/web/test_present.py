@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from nagaya.apiserver.builtins.assemble import assemble
+from nagaya.apiserver.registry.resource import Resource
+from nagaya.apiserver.web.negotiation import JSON, Wanted
+from nagaya.apiserver.web.present import Events
+from nagaya.world import World
+
+WATCHED = [each for each in assemble({}, World().clock.now) if "watch" in each.verbs]
+PLAIN = Wanted(JSON)
+TABLE = Wanted(JSON, "Table", "v1")
+
+
+@pytest.mark.parametrize("resource", WATCHED, ids=[f"{each.gvr.resource}.{each.api_version}" for each in WATCHED])
+def test_every_kind_has_bookmarks_in_every_form(resource: Resource) -> None:
+    plain = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, {"a": "b"}))
+    printer = Events(resource, TABLE, "Metadata")
+    first, second = (orjson.loads(printer.bookmark(revision, None)) for revision in (7, 8))
+
+    assert plain["type"] == "BOOKMARK"
+    assert plain["object"]["kind"] == resource.kind
+    assert plain["object"]["metadata"] == {"resourceVersion": "7", "annotations": {"a": "b"}}
+    assert first["object"]["rows"][0]["object"]["metadata"] == {"resourceVersion": "7"}
+    assert first["object"]["columnDefinitions"]
+    assert second["object"]["columnDefinitions"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("configmaps", {}),
+        ("namespaces", {"spec": {}, "status": {}}),
+        ("pods", {"spec": {"containers": None}, "status": {}}),
+    ],
+)
+def test_a_bookmark_shows_what_its_kind_always_shows(name: str, shown: dict[str, object]) -> None:
+    [resource] = [each for each in WATCHED if each.gvr.resource == name]
+    made = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, None))["object"]
+
+    assert {key: value for key, value in made.items() if key not in ("kind", "apiVersion", "metadata")} == shown
