@@ -10,24 +10,14 @@ import yaml
 
 from nagaya.api.catalog import PARTS
 from nagaya.api.crd import render
-
-
-def parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Names of parts, separated by commas; all of them if nothing is given."""
-    if value is None:
-        return tuple(PARTS)
-    wanted = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
-    unknown = [name for name in wanted if name not in PARTS]
-    if unknown or not wanted:
-        raise click.BadParameter(f"there is no part {', '.join(unknown) or value!r}. There are: {', '.join(PARTS)}.")
-    return wanted
+from nagaya.cli.parts import chosen
 
 
 @click.command()
 @click.option(
     "--only",
     metavar="PART,...",
-    callback=parts,
+    callback=chosen(PARTS),
     help=f"Only the kinds of these parts: {', '.join(PARTS)}. Leave out those whose kinds another provider brings.",
 )
 def crds(only: tuple[str, ...]) -> None:

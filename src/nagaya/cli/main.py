@@ -15,6 +15,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "up": ("nagaya.cli.up:up", "Start the management API and print what to type next."),
     "backup": ("nagaya.cli.backup:backup", "Copy the management API's data into one file, while it runs."),
     "restore": ("nagaya.cli.backup:restore", "Put a backup in place of the management API's data."),
+    "controllers": ("nagaya.cli.controllers:controllers", "Run the controllers against any Kubernetes API."),
     "crds": ("nagaya.cli.crds:crds", "Print the definitions of all kinds, for a Kubernetes of your own."),
     "convert": ("nagaya.cli.convert:convert", "Print Cluster API manifests of older versions as v1beta2."),
     "kubernetes": ("nagaya.cli.kubernetes:kubernetes", "Provide the real Kubernetes programs."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.crd import render
@@ -29,6 +29,9 @@ from nagaya.kube.tenant_secrets import follow_secrets
 from nagaya.kube.transport import Transport
 from nagaya.world import World
 
+if TYPE_CHECKING:
+    from nagaya.infrastructure.simulated.tenants import Tenants
+
 QPS: Final = 100.0
 BURST: Final = 200
 
@@ -45,8 +48,17 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     "infrastructure-simulated": (
         "nagaya.infrastructure.simulated.cluster.controller",
         "nagaya.infrastructure.simulated.machine.controller",
+        "nagaya.infrastructure.simulated.machine_template.controller",
     ),
 }
+SIMULATED: Final = "infrastructure-simulated"
+# Those of them that are also given the simulated clusters of the process.
+_WITH_TENANTS: Final = frozenset(
+    {
+        "nagaya.infrastructure.simulated.cluster.controller",
+        "nagaya.infrastructure.simulated.machine.controller",
+    }
+)
 _CRDS: Final = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
 )
@@ -64,7 +76,17 @@ class Plane:
         parts: Collection[str] = tuple(CONTROLLERS),
         limit: RateLimit | None = None,
         guard: Callable[[], None] = lambda: None,
+        tenant_ports: bool = True,
     ) -> None:
+        """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only."""
+        self.tenants: Tenants | None = None
+        if SIMULATED in parts:
+            # Only now, because they bring a whole API server with them.
+            from nagaya.infrastructure.simulated.tenants import Tenants
+            from nagaya.infrastructure.simulated.transports import connector
+
+            self.tenants = Tenants(world, listen=tenant_ports)
+            connect = connector(self.tenants, connect)
         self.metrics = Metrics()
         self.world = world
         self.client = Client(transport, world=world, limit=limit, guard=guard, told=self.metrics.request)
@@ -76,7 +98,8 @@ class Plane:
         follow_secrets(cache, self.remotes)
         for part in parts:
             for module in CONTROLLERS[part]:
-                controller: Controller = importlib.import_module(module).controller(runtime)
+                given = (runtime, self.tenants) if module in _WITH_TENANTS else (runtime,)
+                controller: Controller = importlib.import_module(module).controller(*given)
                 self.manager.add(controller)
         self._telling: asyncio.Task[None] | None = None
 
@@ -89,6 +112,8 @@ class Plane:
         """Let what is under way end."""
         await self.manager.stop()
         await self.remotes.close()
+        if self.tenants is not None:
+            await self.tenants.close()
         if self._telling is not None:
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from nagaya.cli.addresses import address
+
 if TYPE_CHECKING:
     from nagaya.apiserver.server import Config
 
@@ -28,16 +30,6 @@ def default_data_dir() -> Path:
     """Where data is kept unless the user says otherwise: the XDG data folder."""
     base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(base) / "nagaya"
-
-
-def address(_: click.Context, __: click.Parameter, value: str) -> tuple[str, int]:
-    """HOST:PORT, with brackets around an IPv6 address; the host may be left out."""
-    host, separator, port = value.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not separator or not port.isdigit() or not 0 <= int(port) < 65536:
-        example = f"Write for example 127.0.0.1:{DEFAULT_PORT}, or :0 for any free port."
-        raise click.BadParameter(f"{value!r} is not HOST:PORT. {example}")
-    return host, int(port)
 
 
 @click.command()

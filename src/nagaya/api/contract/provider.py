@@ -200,7 +200,7 @@ class ControlPlane(Provider):
     def available_replicas(self) -> int | None:
         """How many have worked for long enough."""
         if self.contract == "v1beta1" and (missing := self.optional(int, "status", "unavailableReplicas")) is not None:
-            return max((self.replicas or 0) - missing, 0)
+            return max((self.desired_replicas or 0) - missing, 0)
         return self.optional(int, "status", "availableReplicas")
 
     @property

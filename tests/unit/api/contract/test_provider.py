@@ -74,8 +74,9 @@ def test_a_control_plane_counts_its_replicas() -> None:
     plane = ControlPlane(obj(spec={"replicas": 5}, status=status), "v1beta2")
     counts = (plane.desired_replicas, plane.replicas, plane.ready_replicas, plane.available_replicas)
     assert (*counts, plane.up_to_date_replicas) == (5, 3, 2, 1, 0)
-    old = ControlPlane(obj(status={"replicas": 3, "unavailableReplicas": 1, "updatedReplicas": 2}), "v1beta1")
-    assert (old.available_replicas, old.up_to_date_replicas) == (2, 2)
+    status = {"replicas": 3, "unavailableReplicas": 1, "updatedReplicas": 2}
+    old = ControlPlane(obj(spec={"replicas": 5}, status=status), "v1beta1")
+    assert (old.available_replicas, old.up_to_date_replicas) == (4, 2)
 
 
 def test_versions_that_run_come_from_the_list_or_the_single_field() -> None:

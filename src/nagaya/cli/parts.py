@@ -1,0 +1,23 @@
+"""Parts of Nagaya on the command line: `--only core,addons`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import click
+
+
+def chosen(available: Collection[str]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...]]:
+    """What reads names of parts, separated by commas; all that there are if nothing is given."""
+
+    def read(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+        if value is None:
+            return tuple(available)
+        wanted = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+        unknown = [name for name in wanted if name not in available]
+        if unknown or not wanted:
+            names = ", ".join(available)
+            raise click.BadParameter(f"there is no part {', '.join(unknown) or value!r}. There are: {names}.")
+        return wanted
+
+    return read

@@ -1,0 +1,108 @@
+"""Which Clusters a change of some other object concerns.
+
+References lead from Clusters to objects of providers, which know nothing of that before they are adopted. So Clusters
+are found by what they refer to: an object, or the CRD of a kind, that comes late is noticed when it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nagaya.api.cluster import labels
+from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.machine import Machine
+from nagaya.api.cluster.machine_conditions import MachineCondition
+from nagaya.core.cluster.kubeconfig import AUTHORITY_SUFFIX
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.cache.change import Change
+from nagaya.kube.contract_kinds import Definition
+from nagaya.kube.key import Key
+from nagaya.kube.mapping import label
+from nagaya.kube.tenant_secrets import SUFFIX, TenantSecret
+
+_BY_OBJECT: Final = "cluster refers to object"
+_BY_KIND: Final = "cluster refers to kind"
+_SHOWN: Final = frozenset(
+    {
+        MachineCondition.READY,
+        MachineCondition.AVAILABLE,
+        MachineCondition.UP_TO_DATE,
+        MachineCondition.HEALTH_CHECK_SUCCEEDED,
+        MachineCondition.OWNER_REMEDIATED,
+    }
+)
+_labelled: Final = label(labels.CLUSTER_NAME)
+
+
+def index(cache: Cache) -> None:
+    """Have Clusters found by what they refer to. They are kept from here on."""
+    if not cache.has(CLUSTERS):
+        cache.start(CLUSTERS)
+    cache.add_index(CLUSTERS, _BY_OBJECT, _objects)
+    cache.add_index(CLUSTERS, _BY_KIND, _kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferredTo:
+    """The Clusters that refer to an object of a provider."""
+
+    cache: Cache
+
+    def __call__(self, change: Change[Any]) -> Iterable[Key]:
+        obj = change.object
+        group = obj.api_version.rpartition("/")[0]
+        value = f"{obj.kind}.{group}/{obj.metadata.namespace}/{obj.metadata.name}"
+        return [Key.of(each) for each in self.cache.by(CLUSTERS, _BY_OBJECT, value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """The Clusters that refer to objects of a kind whose CRD changed in what decides how they are read."""
+
+    cache: Cache
+
+    def __call__(self, change: Change[Definition]) -> Iterable[Key]:
+        old, new = change
+        if old is not None and new is not None and (old.spec, old.metadata.labels) == (new.spec, new.metadata.labels):
+            return ()
+        spec = change.object.spec
+        return [Key.of(each) for each in self.cache.by(CLUSTERS, _BY_KIND, f"{spec.names.kind}.{spec.group}")]
+
+
+def of_machine(change: Change[Machine]) -> Iterable[Key]:
+    """The Cluster of a machine, if anything changed that a Cluster tells of its machines."""
+    old, new = change
+    if old is not None and new is not None and _told(old) == _told(new):
+        return ()
+    return _labelled(change)
+
+
+def of_secret(change: Change[TenantSecret]) -> Iterable[Key]:
+    """The Cluster of an authority or a kubeconfig."""
+    return _labelled(change) if change.object.metadata.name.endswith((AUTHORITY_SUFFIX, SUFFIX)) else ()
+
+
+def _objects(cluster: Cluster) -> Iterable[str]:
+    refs = (cluster.spec.infrastructure_ref, cluster.spec.control_plane_ref)
+    namespace = cluster.metadata.namespace
+    return [f"{ref.kind}.{ref.api_group}/{namespace}/{ref.name}" for ref in refs if ref is not None]
+
+
+def _kinds(cluster: Cluster) -> Iterable[str]:
+    refs = (cluster.spec.infrastructure_ref, cluster.spec.control_plane_ref)
+    return [f"{ref.kind}.{ref.api_group}" for ref in refs if ref is not None]
+
+
+def _told(machine: Machine) -> tuple[object, ...]:
+    metadata, status = machine.metadata, machine.status
+    return (
+        metadata.deleting,
+        metadata.labels,
+        metadata.owner_references,
+        machine.spec.version,
+        status.node_ref,
+        status.node_info and status.node_info.kubelet_version,
+        [each for each in status.conditions if each.type in _SHOWN],
+    )

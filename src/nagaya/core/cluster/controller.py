@@ -1,0 +1,230 @@
+"""The Cluster controller: observe, plan, apply, tell the status; once per change, and never twice at a time.
+
+What always holds: a Cluster has its finalizer before anything is done for it; a paused one is left alone; and the
+status is told even if something could not be done. News are told at once, other numbers and messages at most once a
+second: a hundred machines that come up together shall not mean a hundred writes to their Cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Final
+
+from nagaya.api.cluster import labels
+from nagaya.api.cluster.cluster import CLUSTERS, FINALIZER, Cluster
+from nagaya.api.cluster.cluster_conditions import ClusterReason
+from nagaya.api.cluster.cluster_status import ClusterStatus
+from nagaya.api.cluster.machine import MACHINES
+from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
+from nagaya.api.cluster.machine_pool import MACHINE_POOLS
+from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.api.cluster.pause import why_paused
+from nagaya.core.cluster import changes, descendants
+from nagaya.core.cluster.apply import Failure, apply
+from nagaya.core.cluster.deletion import Deletion
+from nagaya.core.cluster.left_over import left_over
+from nagaya.core.cluster.plan import Happened, Plan, plan
+from nagaya.core.cluster.references import served_kinds
+from nagaya.core.cluster.seen import Seen, observe
+from nagaya.core.cluster.status import (
+    OWNED_CONDITIONS,
+    OWNED_FIELDS,
+    differs_in_substance,
+    next_look,
+    paused_status,
+    status,
+)
+from nagaya.kube.contract_kinds import DEFINITIONS
+from nagaya.kube.controller import WORKERS, Controller, Result, Watch
+from nagaya.kube.errors import Conflict, NotFound
+from nagaya.kube.key import Key
+from nagaya.kube.mapping import label
+from nagaya.kube.runtime import Runtime
+from nagaya.kube.tenant_secrets import TENANT_SECRETS, follow_secrets
+
+log = logging.getLogger(__name__)
+
+MANAGER: Final = "nagaya-cluster"
+DETAILS_INTERVAL: Final = 1.0
+"""Seconds between two writes of a status that tell nothing but other numbers and messages."""
+LIST_TIMEOUT: Final = 10.0
+"""How long a reconcile waits until a kind that is new to it has been listed, in seconds."""
+
+LAG: Final = 1.0
+"""Seconds by which the cache may be behind the server without anything being wrong."""
+
+
+class Clusters:
+    """What is done for Clusters."""
+
+    def __init__(self, rt: Runtime) -> None:
+        self._rt = rt
+        self._api = rt.api(MANAGER)
+        self._told: dict[Key, float] = {}
+        self._said: dict[Key, str] = {}
+        self.controller: Controller | None = None
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Bring a Cluster one step further."""
+        rt = self._rt
+        known = rt.cache.get(CLUSTERS, key)
+        cluster = None if known is None else await self._hold(known)
+        if cluster is None:
+            self._forget(key)
+            return None
+        if why := why_paused(cluster, cluster, CLUSTERS.kind):
+            await self._tell(cluster, paused_status(cluster, why, rt.world.clock.now()))
+            return None
+        listed = await self._follow(cluster)
+        seen = observe(rt, cluster)
+        steps = plan(seen)
+        self._log(key, steps)
+        self._connect(key, seen, steps)
+        applied = await apply(rt, self._api, seen, steps)
+        if steps.deletion is not None and steps.deletion.completed and not applied.failures:
+            return await self._release(seen, steps)
+        steps = _with_failures(steps, applied.failures)
+        told = status(replace(seen, cluster=applied.cluster), steps)
+        wait = self._postponed(applied.cluster, told)
+        if wait is None:
+            await self._tell(applied.cluster, told)
+            self._record(applied.cluster, cluster, told, steps)
+        if applied.failures:
+            raise _one(applied.failures)
+        waits = (wait, applied.look_again, next_look(seen), None if listed else LIST_TIMEOUT)
+        due = [each for each in waits if each is not None]
+        return Result(min(due)) if due else None
+
+    async def _hold(self, cluster: Cluster) -> Cluster | None:
+        """Nothing is done for a Cluster that could vanish without cleaning up. None if it has vanished already."""
+        finalizers = cluster.metadata.finalizers
+        if cluster.metadata.deleting or FINALIZER in finalizers:
+            return cluster
+        try:
+            return await self._api.metadata(CLUSTERS, cluster, finalizers=(*finalizers, FINALIZER))
+        except NotFound:
+            return None
+
+    async def _release(self, seen: Seen, steps: Plan) -> Result | None:
+        """Let a Cluster go of which nothing is left."""
+        cluster = seen.cluster
+        if FINALIZER not in cluster.metadata.finalizers:
+            return None  # whoever else holds it lets it go
+        if found := await left_over(self._rt, seen):
+            log.info("cluster %s: waits to hear of %s", Key.of(cluster), found)
+            return Result(LAG)
+        left = tuple(each for each in cluster.metadata.finalizers if each != FINALIZER)
+        try:
+            await self._api.metadata(CLUSTERS, cluster, finalizers=left)
+        except NotFound:
+            return None
+        for each in steps.happened:
+            self._rt.recorder.normal(CLUSTERS, cluster, each.reason, each.note)
+        return None
+
+    async def _follow(self, cluster: Cluster) -> bool:
+        """Hear of the kinds that the Cluster refers to. Returns whether all their objects are known; those that are
+        not look as if they did not exist."""
+        rt = self._rt
+        kinds = served_kinds(rt, cluster)
+        for kind in kinds:
+            if self.controller is not None:
+                self.controller.watch(kind, changes.ReferredTo(rt.cache))
+            if not rt.cache.has(kind):
+                rt.cache.start(kind)
+        if all(rt.cache.is_synced(kind) for kind in kinds):
+            return True
+        try:
+            async with asyncio.timeout(LIST_TIMEOUT):
+                await rt.cache.synced(*kinds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _connect(self, key: Key, seen: Seen, steps: Plan) -> None:
+        remotes = self._rt.remotes
+        if not steps.connect:
+            return
+        remotes.want(key)
+        before = seen.cluster.status.initialization.control_plane_initialized
+        if steps.initialization.control_plane_initialized and not before and not seen.connected:
+            # It answers since a moment ago. Whoever wants it anew does not wait for the next try.
+            remotes.forget(key)
+            remotes.want(key)
+
+    def _postponed(self, cluster: Cluster, told: ClusterStatus) -> float | None:
+        """For how long details have to wait; None if the status is to be told now."""
+        if differs_in_substance(cluster.status, told):
+            return None
+        since = self._rt.world.clock.monotonic() - self._told.get(Key.of(cluster), float("-inf"))
+        return DETAILS_INTERVAL - since if since < DETAILS_INTERVAL and told != cluster.status else None
+
+    async def _tell(self, cluster: Cluster, told: ClusterStatus) -> None:
+        written = await self._api.status(CLUSTERS, cluster, told, conditions=OWNED_CONDITIONS, fields=OWNED_FIELDS)
+        if written.metadata.resource_version != cluster.metadata.resource_version:
+            self._told[Key.of(cluster)] = self._rt.world.clock.monotonic()
+
+    def _record(self, cluster: Cluster, before: Cluster, told: ClusterStatus, steps: Plan) -> None:
+        name = cluster.metadata.name
+        news = [*steps.happened]
+        if told.phase != before.status.phase:
+            news.append(Happened(told.phase, f"Cluster {name} is {told.phase}"))
+        for each in news:
+            self._rt.recorder.normal(CLUSTERS, cluster, each.reason, each.note)
+
+    def _log(self, key: Key, steps: Plan) -> None:
+        if self._said.get(key) != steps.sentence:
+            self._said[key] = steps.sentence
+            log.info("cluster %s: %s", key, steps.sentence)
+
+    def _forget(self, key: Key) -> None:
+        self._rt.remotes.forget(key)
+        self._told.pop(key, None)
+        self._said.pop(key, None)
+
+
+def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
+    """The controller, to be run by a Manager with the same cache. It also keeps the connections to tenants."""
+    changes.index(rt.cache)
+    descendants.index(rt.cache)
+    if not rt.cache.has(TENANT_SECRETS):
+        follow_secrets(rt.cache, rt.remotes)
+    clusters = Clusters(rt)
+    by_label = label(labels.CLUSTER_NAME)
+    made = clusters.controller = Controller(
+        "cluster",
+        CLUSTERS,
+        clusters.reconcile,
+        watches=[
+            Watch(MACHINE_POOLS, by_label),
+            Watch(MACHINE_DEPLOYMENTS, by_label),
+            Watch(MACHINE_SETS, by_label),
+            Watch(MACHINES, changes.of_machine),
+            Watch(TENANT_SECRETS, changes.of_secret),
+            Watch(DEFINITIONS, changes.Defined(rt.cache)),
+        ],
+        workers=workers,
+    )
+
+    def tenant_changed(key: Key) -> None:
+        if made.running:
+            made.queue.add(key)
+
+    rt.remotes.subscribe(tenant_changed)
+    return made
+
+
+def _with_failures(steps: Plan, failures: list[Failure]) -> Plan:
+    if steps.deletion is None or not failures or all(isinstance(each, Conflict) for each in failures):
+        return steps
+    return replace(steps, deletion=Deletion(ClusterReason.INTERNAL_ERROR, " ".join(map(str, failures))))
+
+
+def _one(failures: list[Failure]) -> Exception:
+    """What to raise: a conflict only if there is nothing worse, since it is retried without a word."""
+    serious = [each for each in failures if not isinstance(each, Conflict)]
+    if len(serious) > 1:
+        return ExceptionGroup("several things could not be done", serious)
+    return (serious or failures)[0]

@@ -1,0 +1,45 @@
+"""Machines whose deletion takes too long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from nagaya.api.cluster.machine import Machine
+from nagaya.core.machine_deployment.stale import next_stale, stale
+from support.builders import NOW, date, machine
+
+LONG_AGO = NOW - timedelta(minutes=16)
+
+
+def test_a_deletion_is_not_slow_before_a_quarter_of_an_hour() -> None:
+    fresh = machine("a").deleting(NOW - timedelta(minutes=14)).made()
+    assert stale([fresh, machine("b").made()], NOW) == ""
+    assert next_stale([fresh], NOW) == NOW + timedelta(minutes=1)
+
+
+def test_slow_ones_are_named() -> None:
+    slow = [machine(name).deleting(LONG_AGO).made() for name in "dcba"]
+    assert stale(slow[:1], NOW) == "Machine d is in deletion since more than 15m"
+    assert stale(slow, NOW) == "Machines a, b, c, ... (1 more) are in deletion since more than 15m"
+
+
+def test_what_the_drain_says_is_told_as_causes_in_a_fixed_order() -> None:
+    def draining(name: str, message: str) -> Machine:
+        draft = machine(name).deleting(LONG_AGO).reporting("Deleting", "True", "DrainingNode", message)
+        return draft.having(status={"deletion": {"nodeDrainStartTime": date(NOW - timedelta(minutes=6))}}).made()
+
+    found = stale(
+        [
+            draining("a", "* Pod x: waiting for completion"),
+            draining("b", "* Pod y: cannot evict pod as it would violate the pod's disruption budget. The budget y"),
+        ],
+        NOW,
+    )
+    assert found.endswith("delay likely due to PodDisruptionBudgets, Pods not completed yet")
+
+
+def test_a_drain_that_has_just_begun_is_not_blamed() -> None:
+    draft = machine("a").deleting(LONG_AGO).reporting("Deleting", "True", "DrainingNode", "failed to evict Pod z")
+    begun = draft.having(status={"deletion": {"nodeDrainStartTime": date(NOW - timedelta(minutes=4))}}).made()
+    assert stale([begun], NOW) == "Machine a is in deletion since more than 15m"
+    assert next_stale([begun], NOW) == NOW + timedelta(minutes=1)
