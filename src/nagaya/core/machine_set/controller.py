@@ -1,0 +1,135 @@
+"""The MachineSet controller: as many machines as wanted, all from one template.
+
+Each look at a set reads everything from the cache, plans, acts, looks again and tells. Because every write is seen by
+the cache at once, the second look includes what was just made, and the status is written once. What always holds: a
+set that is paused is only told that it is; one that is deleted keeps its finalizer until its last machine is gone;
+and nothing is made or deleted on the word of a cache that has not been filled yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
+from nagaya.api.cluster.pause import why_paused
+from nagaya.core.machine_set.apply import Apply
+from nagaya.core.machine_set.plan import plan
+from nagaya.core.machine_set.preflight import ALL
+from nagaya.core.machine_set.propagation import MANAGER, fingerprint
+from nagaya.core.machine_set.provider_objects import provider_kinds
+from nagaya.core.machine_set.seen import Seen, observe
+from nagaya.core.machine_set.status import (
+    CONDITIONS,
+    FIELDS,
+    paused_status,
+    seconds_until_news,
+    status,
+)
+from nagaya.core.machine_set.watches import (
+    SetsOfControlPlane,
+    SetsOfTemplate,
+    add_indexes,
+    watches,
+)
+from nagaya.kube.controller import Controller, Result
+from nagaya.kube.errors import ApiError, Conflict
+from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+FILL_TIMEOUT: Final = 10.0
+"""How long a look at a set may wait for the first list of a provider's kind, in seconds."""
+
+
+class MachineSets:
+    """Looks after MachineSets."""
+
+    def __init__(self, rt: Runtime, checks: Collection[str]) -> None:
+        self._rt = rt
+        self._checks = frozenset(checks)
+        self._api = rt.api(MANAGER)
+        self._apply = Apply(rt)
+        self._said: dict[Key, int] = {}  # what machines were last brought in line with, as a fingerprint
+        add_indexes(rt.cache)
+        self.controller = Controller("machineset", MACHINE_SETS, self.reconcile, watches=watches(rt.cache))
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Look at one set."""
+        if (found := self._rt.cache.get(MACHINE_SETS, key)) is not None:
+            await self._follow_providers(found)
+        machine_set = self._rt.cache.get(MACHINE_SETS, key)  # it may have changed meanwhile
+        if machine_set is None:
+            self._said.pop(key, None)
+            return None
+        seen = self._see(machine_set)
+        if why := why_paused(seen.cluster, machine_set, MACHINE_SETS.kind):
+            await self._api.status(
+                MACHINE_SETS, machine_set, paused_status(seen, why), conditions=CONDITIONS, fields=FIELDS
+            )
+            return None
+        if seen.cluster is None and not machine_set.metadata.deleting:
+            log.info("MachineSet %s waits for its Cluster %s", key, machine_set.spec.cluster_name)
+            return None
+        if seen.selector_problem:
+            log.error("MachineSet %s has a selector that selects nothing: %s", key, seen.selector_problem)
+        planned = plan(seen, self._checks)
+        failure: ApiError | None = None
+        generation = machine_set.metadata.generation
+        # Until all is done it is unknown what the machines are in line with.
+        self._said.pop(key, None)
+        try:
+            generation = await self._apply.all(seen, planned)
+            self._said[key] = fingerprint(machine_set)
+        except Conflict:
+            raise  # somebody else wrote first; what is seen here is old
+        except ApiError as error:
+            failure = error
+        after = self._look_again(seen) if planned.steps else seen
+        if after is not None:
+            complete = planned.complete and failure is None
+            told = status(after, planned.on_hold, generation, complete=complete)
+            await self._api.status(MACHINE_SETS, after.machine_set, told, conditions=CONDITIONS, fields=FIELDS)
+        if failure is not None:
+            raise failure
+        return None if after is None else Result(requeue_after=seconds_until_news(after))
+
+    def _see(self, machine_set: MachineSet) -> Seen:
+        """Look. The set is settled if this process, or another before it, was through with what it says now."""
+        rt = self._rt
+        settled = machine_set.status.observed_generation == machine_set.metadata.generation
+        settled = settled or self._said.get(Key.of(machine_set)) == fingerprint(machine_set)
+        return observe(rt.cache, rt.kinds, machine_set, rt.world.clock.now(), settled=settled)
+
+    def _look_again(self, before: Seen) -> Seen | None:
+        """The set as it is now. None if it is gone, or another one has its name."""
+        found = self._rt.cache.get(MACHINE_SETS, Key.of(before.machine_set))
+        if found is None or found.metadata.uid != before.machine_set.metadata.uid:
+            return None
+        return self._see(found)
+
+    async def _follow_providers(self, machine_set: MachineSet) -> None:
+        """Have the kinds of providers in the cache: an empty one would look as if nothing existed."""
+        rt = self._rt
+        kinds = provider_kinds(rt.cache, rt.kinds, machine_set)
+        wanted = [*kinds.templates, *kinds.made, *([kinds.control_plane] if kinds.control_plane else [])]
+        for kind in wanted:
+            if not rt.cache.has(kind):
+                rt.cache.start(kind)
+        for kind in kinds.templates:
+            self.controller.watch(kind, SetsOfTemplate(rt.cache, kind))
+        if kinds.control_plane is not None:
+            self.controller.watch(kinds.control_plane, SetsOfControlPlane(rt.cache))
+        waiting = [kind for kind in wanted if not rt.cache.is_synced(kind)]
+        # A set that goes needs nothing of providers: one that does not answer must not hold it.
+        if waiting and not machine_set.metadata.deleting:
+            async with asyncio.timeout(FILL_TIMEOUT):
+                await rt.cache.synced(*waiting)
+
+
+def controller(rt: Runtime, *, preflight_checks: Collection[str] = (ALL,)) -> Controller:
+    """The controller, to be run by a manager. `preflight_checks` names those that are made; none is allowed, too."""
+    return MachineSets(rt, preflight_checks).controller
