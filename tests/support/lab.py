@@ -18,8 +18,8 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.kind import Kind, Object
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.plane import CONTROLLERS, Plane, install
-from nagaya.in_process import InProcessTransport
 from nagaya.kube import kubeconfig
 from nagaya.kube.client import Client
 from nagaya.kube.errors import AlreadyExists, NotFound

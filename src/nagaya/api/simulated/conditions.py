@@ -25,10 +25,9 @@ class SimulatedReason(StrEnum):
     NOT_A_SIMULATED_CLUSTER = "NotASimulatedCluster"
     PROVISIONING = "Provisioning"
     PROVISIONING_FAILED = "ProvisioningFailed"
+    BOOTING = "Booting"
     BOOT_FAILED = "BootFailed"
     PROVISIONED = "Provisioned"
-    API_REFUSES = "ApiRefuses"
-    API_HANGS = "ApiHangs"
 
     # of NodeJoined
     NOT_BOOTED = "NotBooted"
@@ -38,13 +37,8 @@ class SimulatedReason(StrEnum):
     JOIN_HANGS = "JoinHangs"
     JOIN_FAILED = "JoinFailed"
     JOINED = "Joined"
-    LEFT = "Left"
 
     # of Deleting
     NOT_DELETING = "NotDeleting"
     DELETING = "Deleting"
     DELETION_FAILED = "DeletionFailed"
-
-    # of Paused
-    PAUSED = "Paused"
-    NOT_PAUSED = "NotPaused"

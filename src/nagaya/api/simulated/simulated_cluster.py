@@ -14,7 +14,7 @@ from nagaya.api.model import Model, doc
 from nagaya.api.simulated.faults import ClusterFault
 from nagaya.api.simulated.group import GROUP, PROVIDER_LABELS, VERSION
 
-FINALIZER: Final = "simulatedcluster.infrastructure.cluster.x-k8s.io"
+FINALIZER: Final = "infrastructure.cluster.x-k8s.io/simulatedcluster"
 
 
 class SimulatedNodes(Model):
@@ -119,7 +119,7 @@ DEFINITION: Final = Definition(
     columns=(
         Column(
             "Cluster",
-            '.metadata.labels["cluster.x-k8s.io/cluster-name"]',
+            r".metadata.labels['cluster\.x-k8s\.io/cluster-name']",
             description="The Cluster that this belongs to.",
         ),
         condition("Ready", description="Whether machines can be made."),

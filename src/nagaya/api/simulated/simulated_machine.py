@@ -19,7 +19,7 @@ from nagaya.api.simulated.faults import MachineFault
 from nagaya.api.simulated.group import GROUP, PROVIDER_LABELS, VERSION
 from nagaya.api.simulated.simulated_cluster import SimulatedInitialization
 
-FINALIZER: Final = "simulatedmachine.infrastructure.cluster.x-k8s.io"
+FINALIZER: Final = "infrastructure.cluster.x-k8s.io/simulatedmachine"
 
 NO_CAPACITY: Final[Mapping[str, int | str]] = {}
 DEFAULT_CAPACITY: Final[Mapping[str, str]] = {
@@ -121,7 +121,7 @@ DEFINITION: Final = Definition(
     columns=(
         Column(
             "Cluster",
-            '.metadata.labels["cluster.x-k8s.io/cluster-name"]',
+            r".metadata.labels['cluster\.x-k8s\.io/cluster-name']",
             description="The Cluster that the machine belongs to.",
         ),
         Column(

@@ -1,0 +1,1 @@
+"""Providers of infrastructure, one folder each. None of them knows another."""
