@@ -153,4 +153,4 @@ class Calls:
         for text in _WARNING.findall(header):
             if text not in self._warned and len(self._warned) < _KEPT_WARNINGS:
                 self._warned.add(text)
-                log.warning("the API server warns: %s", re.sub(r"\\(.)", r"\1", text))
+                log.info("the API server warns: %s", re.sub(r"\\(.)", r"\1", text))

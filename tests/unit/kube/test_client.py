@@ -360,6 +360,7 @@ async def test_a_warning_of_the_server_is_logged_once(caplog: pytest.LogCaptureF
     answer = says(200, boat(), warning='299 - "boats are \\"old\\"", 299 - "use ships"')
     transport = Scripted(answer, answer)
     asking = client(transport)
+    caplog.set_level("INFO")
     await asking.get(BOATS, "lake", "swan")
     await asking.get(BOATS, "lake", "swan")
     assert caplog.messages == ['the API server warns: boats are "old"', "the API server warns: use ships"]
