@@ -1,0 +1,1 @@
+"""What is put into clusters once they are there: manifests from ClusterResourceSets."""
