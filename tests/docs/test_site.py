@@ -16,6 +16,7 @@ _FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 _FETCHED = re.compile(
     r'<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*rel="(?!canonical)[^"]*"[^>]*href="https?://'
 )
+_HOUSES = ("api", "core", "addons", "infrastructure", "simulators", "apiserver")
 _LINKED_PAGES = [*PAGES, ROOT / "CHANGELOG.md"]
 
 
@@ -44,3 +45,19 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) 
     assert len(pages) >= len(PAGES) - 1
     for page in pages:
         assert not _FETCHED.search(page.read_text()), f"{page.name} fetches something from elsewhere"
+
+
+def test_the_architecture_mirrors_the_folders() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    source = ROOT / "src/nagaya"
+    rooms = [path.parent for path in source.glob("*/__init__.py")]
+    rooms += [path.parent for each in _HOUSES for path in (source / each).glob("*/__init__.py")]
+    rooms += [path for path in source.glob("*.py") if path.name != "__init__.py"]
+    missing = [path.relative_to(source).as_posix() for path in rooms if not _named(path, text)]
+
+    assert missing == []
+
+
+def _named(path: Path, text: str) -> bool:
+    name = path.name if path.suffix else f"{path.name}/"
+    return re.search(rf"(?:^|[\s/]){re.escape(name)}", text, re.MULTILINE) is not None

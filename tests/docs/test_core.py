@@ -1,0 +1,45 @@
+"""The numbers in the page about the core are those of the code."""
+
+from __future__ import annotations
+
+import re
+
+from docs.page import ROOT, section
+from nagaya.addons.resource_set import errands
+from nagaya.api.cluster import health
+from nagaya.core.cluster import controller as clusters
+from nagaya.core.cluster import machine_conditions
+from nagaya.core.machine import seen
+from nagaya.core.machine.deletion import apply, node_removal, tenant
+from nagaya.core.machine.deletion.drain import evictions
+from nagaya.core.machine_deployment import stale
+from nagaya.kube import controller, remote
+
+CORE = (ROOT / "docs/core.md").read_text()
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    rows = re.findall(r"^\| (.+) \| (\d+) \|$", section(CORE, "## Numbers"), re.MULTILINE)
+
+    assert {what: float(number) for what, number in rows} == {
+        "between two probes of a tenant": remote.PROBE_INTERVAL,
+        "for a tenant to answer a probe": remote.PROBE_TIMEOUT,
+        "until a tenant is tried again, at first": remote.FIRST_RECONNECT,
+        "until a tenant is tried again, at most": remote.RECONNECT_INTERVAL,
+        "without an answer until the probe has failed": remote.PROBE_GRACE,
+        "without an answer until Nodes are unknown": seen.REMOTE_CONDITIONS_GRACE.total_seconds(),
+        "between two writes of a Cluster's numbers": clusters.DETAILS_INTERVAL,
+        "for a new machine to say whether it is up to date": machine_conditions.UP_TO_DATE_GRACE.total_seconds(),
+        "between two goes at a drain": apply.DRAIN_RETRY,
+        "evictions in one go": evictions.EVICTION_TIME,
+        "between two looks at volumes": apply.DETACH_RETRY,
+        "for one step of a deletion to spend with a tenant": tenant.PATIENCE,
+        "until a tenant that failed is asked again": apply.TENANT_RETRY,
+        "the deletion of a Node is tried for": node_removal.TRIED_FOR,
+        "until a deletion is called slow": stale.LONG_DELETION.total_seconds(),
+        "until a drain is called slow": stale.LONG_DRAIN.total_seconds(),
+        "for a Node to come up": health.DEFAULT_NODE_STARTUP_TIMEOUT_SECONDS,
+        "for an errand of a ClusterResourceSet": errands.TIMEOUT,
+        "for a reconcile": controller.RECONCILE_TIMEOUT,
+        "between two looks at everything": controller.RESYNC,
+    }
