@@ -13,7 +13,7 @@ from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.delete import delete
-from nagaya.apiserver.registry.internal import Change, Internal
+from nagaya.apiserver.registry.internal import Internal
 from nagaya.apiserver.web.options import DeleteOptions, WriteOptions
 
 PODS: Final = GroupResource("", "pods")
@@ -45,18 +45,6 @@ class Hands(Internal):
     def now(self) -> str:
         """The date to write on objects."""
         return self._api.now()
-
-    async def change(
-        self, name: GroupResource, namespace: str, key: str, change: Change, *, subresource: str = ""
-    ) -> JsonObject | None:
-        """Change an object from whatever it is now; no change, no write. None if it does not exist.
-
-        Asked here, because an update of what is not there creates it for some kinds.
-        """
-        resource = self.resource(name)
-        if self._api.store.get(resource.table, resource.key(namespace, key)) is None:
-            return None
-        return await super().change(name, namespace, key, change, subresource=subresource)
 
     async def bind(self, pod: JsonObject, node: str) -> bool:
         """Give a pod a node. Returns whether it could still have one."""

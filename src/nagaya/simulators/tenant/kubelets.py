@@ -91,11 +91,12 @@ class Kubelets:
         if not machine.heard:
             self._end(key)
             return None
+        # Before it is reported: while the report is written the moment may come.
+        left = machine.ready_at - self._world.clock.monotonic()
         await self._post(machine)
         if key not in self._beating:
             await self._renew(machine)
             self._begin(key)
-        left = machine.ready_at - self._world.clock.monotonic()
         return left if left > 0 else None
 
     async def _post(self, machine: Machine, facts: JsonObject | None = None, *, heartbeat: bool = False) -> None:
