@@ -5,7 +5,7 @@ for anything, alone on a line for any number of lines. A `yaml` block with a tit
 before a block says when it is something else:
 
     <!-- test: server -->        it starts a server, which is left running; the port is a free one
-    <!-- test: stop -->          the server is stopped before it
+    <!-- test: stop -->          the servers are stopped before it
     <!-- test: fails -->         the command is meant to fail
     <!-- test: skip: reason -->  it cannot be run in a test, for this reason
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ class Terminal:
         self._home = home
         self._exported = home / "exported"
         self._exported.touch()
-        self._server: subprocess.Popen[bytes] | None = None
+        self._servers: dict[Path, subprocess.Popen[bytes]] = {}
         (self.folder / ".venv").symlink_to(BIN.parent)
 
     @property
@@ -56,13 +55,16 @@ class Terminal:
         return done.returncode, done.stdout
 
     def start_server(self, typed: str) -> None:
-        """What the page types to start a server, in its home, but on a free port."""
-        assert self._server is None, "the page starts a server although one is running"
-        output = self._home / "server.log"
-        options = shlex.split(typed.partition("nagaya up")[2])
+        """What the page types to start a server, in its home; the management API on a free port."""
+        name = "controllers" if "nagaya controllers" in typed else "up"
+        output = self._home / f"{name}.log"
+        assert output not in self._servers, f"the page starts `nagaya {name}` although it is running"
+        # There are several ways to type the first, such as `make up`.
+        options = f"{typed.partition('nagaya up')[2].strip()} --listen 127.0.0.1:0"
+        command = typed.strip() if name == "controllers" else f"{BIN}/nagaya up {options}"
         with output.open("wb") as file:
-            self._server = subprocess.Popen(
-                [BIN / "nagaya", "up", *options, "--listen", "127.0.0.1:0"],
+            server = self._servers[output] = subprocess.Popen(
+                ["bash", "-c", f"exec {command}"],
                 cwd=self.folder,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -71,22 +73,23 @@ class Terminal:
             )
         deadline = time.monotonic() + PATIENCE
         while "Stop with Ctrl-C" not in output.read_text():
-            assert self._server.poll() is None, f"the server ended: {output.read_text()}"
+            assert server.poll() is None, f"the server ended: {output.read_text()}"
             assert time.monotonic() < deadline, f"the server is not ready: {output.read_text()}"
             time.sleep(0.05)
 
     def stop_server(self) -> None:
-        """Ctrl-C."""
-        assert self._server is not None, "the page stops a server although none is running"
-        self._server.send_signal(signal.SIGINT)
-        assert self._server.wait(PATIENCE) == 0, (self._home / "server.log").read_text()
-        self._server = None
+        """Ctrl-C, in every terminal, the last one first."""
+        assert self._servers, "the page stops a server although none is running"
+        while self._servers:
+            output, server = self._servers.popitem()
+            server.send_signal(signal.SIGINT)
+            assert server.wait(PATIENCE) == 0, output.read_text()
 
     def close(self) -> None:
         """Leave nothing behind."""
-        if self._server is not None:
-            self._server.kill()
-            self._server.wait(PATIENCE)
+        for server in self._servers.values():
+            server.kill()
+            server.wait(PATIENCE)
 
 
 def prints(expected: str, output: str) -> bool:

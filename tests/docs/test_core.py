@@ -7,12 +7,11 @@ import re
 from docs.page import ROOT, section
 from nagaya.addons.resource_set import errands
 from nagaya.api.cluster import health
+from nagaya.core import stale_machines, up_to_date
 from nagaya.core.cluster import controller as clusters
-from nagaya.core.cluster import machine_conditions
 from nagaya.core.machine import seen
 from nagaya.core.machine.deletion import apply, node_removal, tenant
 from nagaya.core.machine.deletion.drain import evictions
-from nagaya.core.machine_deployment import stale
 from nagaya.kube import controller, remote
 
 CORE = (ROOT / "docs/core.md").read_text()
@@ -29,15 +28,15 @@ def test_the_numbers_are_those_of_the_code() -> None:
         "without an answer until the probe has failed": remote.PROBE_GRACE,
         "without an answer until Nodes are unknown": seen.REMOTE_CONDITIONS_GRACE.total_seconds(),
         "between two writes of a Cluster's numbers": clusters.DETAILS_INTERVAL,
-        "for a new machine to say whether it is up to date": machine_conditions.UP_TO_DATE_GRACE.total_seconds(),
+        "for a new machine to say whether it is up to date": up_to_date.GRACE.total_seconds(),
         "between two goes at a drain": apply.DRAIN_RETRY,
         "evictions in one go": evictions.EVICTION_TIME,
         "between two looks at volumes": apply.DETACH_RETRY,
         "for one step of a deletion to spend with a tenant": tenant.PATIENCE,
         "until a tenant that failed is asked again": apply.TENANT_RETRY,
         "the deletion of a Node is tried for": node_removal.TRIED_FOR,
-        "until a deletion is called slow": stale.LONG_DELETION.total_seconds(),
-        "until a drain is called slow": stale.LONG_DRAIN.total_seconds(),
+        "until a deletion is called slow": stale_machines.LONG_DELETION.total_seconds(),
+        "until a drain is called slow": stale_machines.LONG_DRAIN.total_seconds(),
         "for a Node to come up": health.DEFAULT_NODE_STARTUP_TIMEOUT_SECONDS,
         "for an errand of a ClusterResourceSet": errands.TIMEOUT,
         "for a reconcile": controller.RECONCILE_TIMEOUT,

@@ -15,8 +15,8 @@ from nagaya.api.contract.provider import ControlPlane, InfrastructureCluster
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.core.cluster.descendants import Descendants
-from nagaya.core.cluster.references import Reference
 from nagaya.core.cluster.seen import Seen
+from nagaya.core.external import Referenced
 from nagaya.kube.remote import Probe
 from support.builders import CLUSTER, CONTROL_PLANE, NOW, Draft, cluster, provider
 
@@ -92,21 +92,21 @@ def seen(
 
 def _infrastructure(
     subject: Cluster, found: Draft[Untyped] | str | None, contract: str
-) -> Reference[InfrastructureCluster] | None:
+) -> Referenced[InfrastructureCluster] | None:
     ref = subject.spec.infrastructure_ref
     if ref is None:
         return None
     if isinstance(found, str):
-        return Reference(ref, problem=found)
-    return Reference(ref, INFRASTRUCTURE, None if found is None else InfrastructureCluster(found.made(), contract))
+        return Referenced(ref, problem=found)
+    return Referenced(ref, INFRASTRUCTURE, None if found is None else InfrastructureCluster(found.made(), contract))
 
 
 def _control_plane(
     subject: Cluster, found: Draft[Untyped] | str | None, contract: str
-) -> Reference[ControlPlane] | None:
+) -> Referenced[ControlPlane] | None:
     ref = subject.spec.control_plane_ref
     if ref is None:
         return None
     if isinstance(found, str):
-        return Reference(ref, problem=found)
-    return Reference(ref, CONTROL_PLANE, None if found is None else ControlPlane(found.made(), contract))
+        return Referenced(ref, problem=found)
+    return Referenced(ref, CONTROL_PLANE, None if found is None else ControlPlane(found.made(), contract))

@@ -15,6 +15,8 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.core.cluster.kubeconfig import AUTHORITY_SUFFIX
+from nagaya.core.external import keep
+from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import Definition
@@ -38,8 +40,7 @@ _labelled: Final = label(labels.CLUSTER_NAME)
 
 def index(cache: Cache) -> None:
     """Have Clusters found by what they refer to. They are kept from here on."""
-    if not cache.has(CLUSTERS):
-        cache.start(CLUSTERS)
+    keep(cache, [CLUSTERS])
     cache.add_index(CLUSTERS, _BY_OBJECT, _objects)
     cache.add_index(CLUSTERS, _BY_KIND, _kinds)
 
@@ -64,19 +65,13 @@ class Defined:
     cache: Cache
 
     def __call__(self, change: Change[Definition]) -> Iterable[Key]:
-        old, new = change
-        if old is not None and new is not None and (old.spec, old.metadata.labels) == (new.spec, new.metadata.labels):
-            return ()
-        spec = change.object.spec
-        return [Key.of(each) for each in self.cache.by(CLUSTERS, _BY_KIND, f"{spec.names.kind}.{spec.group}")]
+        kind = changed_kind(change)
+        return [Key.of(each) for each in self.cache.by(CLUSTERS, _BY_KIND, kind)] if kind else ()
 
 
 def of_machine(change: Change[Machine]) -> Iterable[Key]:
     """The Cluster of a machine, if anything changed that a Cluster tells of its machines."""
-    old, new = change
-    if old is not None and new is not None and _told(old) == _told(new):
-        return ()
-    return _labelled(change)
+    return _labelled(change) if is_news(change, _told) else ()
 
 
 def of_secret(change: Change[TenantSecret]) -> Iterable[Key]:

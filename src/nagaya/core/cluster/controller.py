@@ -7,7 +7,6 @@ second: a hundred machines that come up together shall not mean a hundred writes
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import replace
 from typing import Final
@@ -33,11 +32,13 @@ from nagaya.core.cluster.status import (
     OWNED_FIELDS,
     differs_in_substance,
     next_look,
-    paused_status,
     status,
 )
+from nagaya.core.external import LISTING_TIMEOUT, StillListing, listed
+from nagaya.core.finalizer import release
+from nagaya.core.pause import status_while_paused
 from nagaya.kube.contract_kinds import DEFINITIONS
-from nagaya.kube.controller import WORKERS, Controller, Result, Watch
+from nagaya.kube.controller import SETTLE, WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import Conflict, NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.mapping import label
@@ -48,10 +49,7 @@ log = logging.getLogger(__name__)
 
 MANAGER: Final = "nagaya-cluster"
 DETAILS_INTERVAL: Final = 1.0
-"""Seconds between two writes of a status that tell nothing but other numbers and messages."""
-LIST_TIMEOUT: Final = 10.0
-"""How long a reconcile waits until a kind that is new to it has been listed, in seconds."""
-
+"""Seconds between two writes of a status that tell nothing that others act on."""
 LAG: Final = 1.0
 """Seconds by which the cache may be behind the server without anything being wrong."""
 
@@ -69,15 +67,15 @@ class Clusters:
     async def reconcile(self, key: Key) -> Result | None:
         """Bring a Cluster one step further."""
         rt = self._rt
-        known = rt.cache.get(CLUSTERS, key)
-        cluster = None if known is None else await self._hold(known)
+        present = rt.cache.get(CLUSTERS, key)
+        cluster = None if present is None else await self._hold(present)
         if cluster is None:
             self._forget(key)
             return None
         if why := why_paused(cluster, cluster, CLUSTERS.kind):
-            await self._tell(cluster, paused_status(cluster, why, rt.world.clock.now()))
+            await self._tell(cluster, status_while_paused(cluster, why, rt.world.clock.now()))
             return None
-        listed = await self._follow(cluster)
+        known = await self._follow(cluster)
         seen = observe(rt, cluster)
         steps = plan(seen)
         self._log(key, steps)
@@ -93,7 +91,7 @@ class Clusters:
             self._record(applied.cluster, cluster, told, steps)
         if applied.failures:
             raise _one(applied.failures)
-        waits = (wait, applied.look_again, next_look(seen), None if listed else LIST_TIMEOUT)
+        waits = (wait, applied.look_again, next_look(seen), None if known else LISTING_TIMEOUT)
         due = [each for each in waits if each is not None]
         return Result(min(due)) if due else None
 
@@ -115,31 +113,22 @@ class Clusters:
         if found := await left_over(self._rt, seen):
             log.info("cluster %s: waits to hear of %s", Key.of(cluster), found)
             return Result(LAG)
-        left = tuple(each for each in cluster.metadata.finalizers if each != FINALIZER)
-        try:
-            await self._api.metadata(CLUSTERS, cluster, finalizers=left)
-        except NotFound:
-            return None
-        for each in steps.happened:
-            self._rt.recorder.normal(CLUSTERS, cluster, each.reason, each.note)
+        if await release(self._rt, self._api, CLUSTERS, cluster, FINALIZER):
+            for each in steps.happened:
+                self._rt.recorder.normal(CLUSTERS, cluster, each.reason, each.note)
         return None
 
     async def _follow(self, cluster: Cluster) -> bool:
-        """Hear of the kinds that the Cluster refers to. Returns whether all their objects are known; those that are
-        not look as if they did not exist."""
+        """Hear of the kinds that the Cluster refers to. Returns whether all their objects are known; a reference to
+        one that is not has a problem."""
         rt = self._rt
         kinds = served_kinds(rt, cluster)
         for kind in kinds:
             if self.controller is not None:
                 self.controller.watch(kind, changes.ReferredTo(rt.cache))
-            if not rt.cache.has(kind):
-                rt.cache.start(kind)
-        if all(rt.cache.is_synced(kind) for kind in kinds):
-            return True
         try:
-            async with asyncio.timeout(LIST_TIMEOUT):
-                await rt.cache.synced(*kinds)
-        except TimeoutError:
+            await listed(rt.cache, kinds)
+        except StillListing:
             return False
         return True
 
@@ -206,6 +195,7 @@ def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
             Watch(DEFINITIONS, changes.Defined(rt.cache)),
         ],
         workers=workers,
+        settle=SETTLE,
     )
 
     def tenant_changed(key: Key) -> None:

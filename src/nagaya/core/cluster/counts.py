@@ -15,10 +15,10 @@ from nagaya.api.cluster.machine_pool import MachinePool
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.cluster.status_version import StatusVersion
 from nagaya.api.contract.provider import ControlPlane
-from nagaya.core.cluster import versions
 from nagaya.core.cluster.descendants import owned_by
 from nagaya.core.cluster.references import VERSIONS
 from nagaya.core.cluster.seen import Seen
+from nagaya.core.kubernetes_version import of_machines, together
 from nagaya.kube.conditions import is_true
 
 Group = MachinePool | MachineDeployment | MachineSet
@@ -72,7 +72,7 @@ def control_plane_counts(seen: Seen) -> MachineCounts:
     before = seen.cluster.status.control_plane
     if seen.control_plane is None and seen.cluster.spec.topology is None:
         return _machines(before, seen.descendants.control_plane_machines)
-    provider = None if seen.control_plane is None else seen.control_plane.object
+    provider = None if seen.control_plane is None else seen.control_plane.provider
     if provider is None:
         return _Sum().counts(before, ())
     if seen.control_plane is not None and seen.control_plane.problem:
@@ -92,14 +92,14 @@ def worker_counts(seen: Seen) -> MachineCounts:
     for machine in machines:
         total.add_machine(machine)
     running = [each for group in groups for each in group.status.versions]
-    return total.counts(cluster.status.workers, versions.together([*running, *versions.of_machines(machines)]))
+    return total.counts(cluster.status.workers, together([*running, *of_machines(machines)]))
 
 
 def _machines(before: MachineCounts, machines: Sequence[Machine]) -> MachineCounts:
     total = _Sum()
     for machine in machines:
         total.add_machine(machine)
-    return total.counts(before, versions.of_machines(machines))
+    return total.counts(before, of_machines(machines))
 
 
 def _told(before: MachineCounts, provider: ControlPlane) -> MachineCounts:

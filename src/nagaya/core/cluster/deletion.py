@@ -18,9 +18,9 @@ from nagaya.api.cluster.machine_pool import MACHINE_POOLS
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.kind import Kind, Object
 from nagaya.core.cluster.descendants import Descendants, owned_by
-from nagaya.core.cluster.names import listed
-from nagaya.core.cluster.references import Reference
 from nagaya.core.cluster.seen import Seen
+from nagaya.core.external import Referenced
+from nagaya.core.names import listed
 
 NAMES_SHOWN: Final = 5
 
@@ -55,19 +55,19 @@ def deletion(seen: Seen) -> Deletion:
             "\n".join(f"* {line}" for line in waiting),
             tuple(each for each in _children(seen.cluster, seen.descendants) if not each.object.metadata.deleting),
         )
-    steps: tuple[tuple[Reference[Any] | None, ClusterReason], ...] = (
+    steps: tuple[tuple[Referenced[Any] | None, ClusterReason], ...] = (
         (seen.control_plane, ClusterReason.WAITING_FOR_CONTROL_PLANE_DELETION),
         (seen.infrastructure, ClusterReason.WAITING_FOR_INFRASTRUCTURE_DELETION),
     )
-    for reference, reason in steps:
-        if reference is None or reference.missing:
+    for referenced, reason in steps:
+        if referenced is None or referenced.missing:
             continue
-        if reference.object is None or reference.served is None:
+        if referenced.provider is None or referenced.kind is None:
             # What cannot be read may still be there: going on would leave it behind.
-            return Deletion(ClusterReason.INTERNAL_ERROR, reference.problem)
-        provider = reference.object
-        doomed = () if provider.metadata.deleting else (Doomed(reference.served, provider.object),)
-        return Deletion(reason, f"Waiting for {reference.kind} to be deleted", doomed)
+            return Deletion(ClusterReason.INTERNAL_ERROR, referenced.problem)
+        provider = referenced.provider
+        doomed = () if provider.metadata.deleting else (Doomed(referenced.kind, provider.object),)
+        return Deletion(reason, f"Waiting for {referenced.reference.kind} to be deleted", doomed)
     return Deletion(ClusterReason.DELETION_COMPLETED, "Deletion completed")
 
 
@@ -93,4 +93,8 @@ def _still_there(cluster: Cluster, descendants: Descendants) -> list[str]:
     ]
     if cluster.spec.control_plane_ref is None:
         groups.insert(0, ("Control plane Machines", descendants.control_plane_machines))
-    return [f"{title}: {listed(objects, NAMES_SHOWN)}" for title, objects in groups if objects]
+    return [f"{title}: {listed(_names(objects), NAMES_SHOWN)}" for title, objects in groups if objects]
+
+
+def _names(objects: Iterable[Object]) -> list[str]:
+    return sorted(each.metadata.name for each in objects)

@@ -16,6 +16,8 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDe
 from nagaya.api.cluster.machine_pool import MACHINE_POOLS, MachinePool
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.kind import Kind, Object
+from nagaya.core.external import keep
+from nagaya.core.owners import names
 from nagaya.kube.cache.cache import Cache
 
 BY_CLUSTER: Final = "label cluster-name"
@@ -45,9 +47,8 @@ class Descendants:
 
 def index(cache: Cache) -> None:
     """Have descendants found by their cluster. Their kinds are kept from here on."""
+    keep(cache, KINDS)
     for kind in KINDS:
-        if not cache.has(kind):
-            cache.start(kind)
         cache.add_index(kind, BY_CLUSTER, _cluster_of)
 
 
@@ -66,12 +67,7 @@ def descendants(cache: Cache, cluster: Cluster) -> Descendants:
 
 def owned_by(cluster: Cluster, obj: Object) -> bool:
     """Whether the Cluster itself is an owner. The uid does not count: it is another one after a move."""
-    return any(
-        owner.kind == CLUSTERS.kind
-        and owner.api_version.rpartition("/")[0] == CLUSTERS.group
-        and owner.name == cluster.metadata.name
-        for owner in obj.metadata.owner_references
-    )
+    return any(names(owner, CLUSTERS, cluster) for owner in obj.metadata.owner_references)
 
 
 def _cluster_of(obj: Object) -> Iterable[str]:

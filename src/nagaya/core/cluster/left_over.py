@@ -24,12 +24,12 @@ async def left_over(rt: Runtime, seen: Seen) -> str:
         found = (await rt.client.list(kind, namespace, labels=selector)).items
         if found:
             return f"{kind.kind} {found[0].metadata.name}"
-    for reference in (seen.control_plane, seen.infrastructure):
-        if reference is None or reference.served is None:
+    for referenced in (seen.control_plane, seen.infrastructure):
+        if referenced is None or referenced.kind is None:
             continue
         try:
-            await rt.client.get(reference.served, namespace, reference.ref.name)
+            await rt.client.get(referenced.kind, namespace, referenced.reference.name)
         except NotFound:
             continue
-        return f"{reference.kind} {reference.ref.name}"
+        return f"{referenced.reference.kind} {referenced.reference.name}"
     return ""

@@ -4,7 +4,7 @@ whether sick ones are being replaced."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from nagaya.api.cluster.cluster_conditions import ClusterCondition, ClusterReason
@@ -13,13 +13,11 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_deployment_conditions import MachineDeploymentCondition
 from nagaya.api.meta import Condition
-from nagaya.core.cluster.names import listed
 from nagaya.core.cluster.seen import Seen
-from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, get, is_false, reasons
-
-UP_TO_DATE_GRACE: Final = timedelta(seconds=10)
-"""How long after its creation a machine may say nothing of UpToDate, so that the condition does not flicker."""
-NAMES_SHOWN: Final = 3
+from nagaya.core.machine_health import to_be_remediated, unhealthy
+from nagaya.core.names import machines_named
+from nagaya.core.up_to_date import judged, judgements
+from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, reasons
 
 _READY: Final = DefaultMerge(
     reason=reasons(ClusterReason.NOT_READY, ClusterReason.READY_UNKNOWN, ClusterReason.READY),
@@ -39,18 +37,12 @@ def machines_ready(target: ClusterCondition, machines: Sequence[Machine]) -> Con
 
 def machines_up_to_date(target: ClusterCondition, machines: Sequence[Machine], now: datetime) -> Condition:
     """Whether all machines are as they are declared. New ones count once their owner has said something of it."""
-    judged = [each for each in machines if _may_be_judged(each, now)]
-    return _all_of(target, judged, MachineCondition.UP_TO_DATE, _UP_TO_DATE)
+    return _all_of(target, judged(machines, now), MachineCondition.UP_TO_DATE, _UP_TO_DATE)
 
 
 def next_judgement(machines: Sequence[Machine], now: datetime) -> float | None:
     """In how many seconds the next machine counts although nothing has been said of it."""
-    waits = [
-        (each.metadata.creation_timestamp + UP_TO_DATE_GRACE - now).total_seconds()
-        for each in machines
-        if each.metadata.creation_timestamp is not None and not _may_be_judged(each, now)
-    ]
-    return min(waits) if waits else None
+    return min(((each - now).total_seconds() for each in judgements(machines) if each > now), default=None)
 
 
 def workers_available(seen: Seen) -> Condition:
@@ -65,18 +57,14 @@ def workers_available(seen: Seen) -> Condition:
 def remediating(seen: Seen) -> Condition:
     """Whether machines that failed a health check are being replaced."""
     target = ClusterCondition.REMEDIATING
-    sick = [
-        each for each in seen.descendants.judged_machines if _says_no(each, MachineCondition.HEALTH_CHECK_SUCCEEDED)
-    ]
-    replaced = [each for each in sick if _says_no(each, MachineCondition.OWNER_REMEDIATED)]
+    sick = [each for each in seen.descendants.judged_machines if unhealthy(each)]
+    replaced = [each for each in sick if to_be_remediated(each)]
     if replaced:
         sources = [Source.of(MACHINES, each) for each in replaced]
         message = aggregate(sources, MachineCondition.OWNER_REMEDIATED).message
         return condition(target, True, ClusterReason.REMEDIATING, message)
-    message = ""
-    if sick:
-        who, verb = ("Machine", "is") if len(sick) == 1 else ("Machines", "are")
-        message = f"{who} {listed(sick, NAMES_SHOWN)} {verb} not healthy (not to be remediated)"
+    names = [each.metadata.name for each in sick]
+    message = f"{machines_named(names)} not healthy (not to be remediated)" if names else ""
     return condition(target, False, ClusterReason.NOT_REMEDIATING, message)
 
 
@@ -86,14 +74,3 @@ def _all_of(
     if not machines:
         return condition(target, True, ClusterReason.NO_REPLICAS)
     return aggregate([Source.of(MACHINES, each) for each in machines], type, target=target, strategy=strategy)
-
-
-def _may_be_judged(machine: Machine, now: datetime) -> bool:
-    if get(machine.status.conditions, MachineCondition.UP_TO_DATE) is not None:
-        return True
-    created = machine.metadata.creation_timestamp
-    return created is None or now - created > UP_TO_DATE_GRACE
-
-
-def _says_no(machine: Machine, type: MachineCondition) -> bool:
-    return is_false(machine.status.conditions, type)

@@ -62,7 +62,7 @@ def scaling_down(seen: Seen) -> Condition:
 
 def _operation(seen: Seen, operation: _Operation) -> Condition:
     type = operation.type
-    if seen.control_plane is not None and seen.control_plane.object is None and seen.control_plane.problem:
+    if seen.control_plane is not None and seen.control_plane.provider is None and seen.control_plane.problem:
         return condition(type, "Unknown", ClusterReason.INTERNAL_ERROR, seen.control_plane.problem)
     sources = [*_control_plane(seen, type)]
     sources += (Source.of(MACHINE_DEPLOYMENTS, each) for each in seen.descendants.deployments)
@@ -78,12 +78,12 @@ def _operation(seen: Seen, operation: _Operation) -> Condition:
 
 def _control_plane(seen: Seen, type: ClusterCondition) -> list[Source]:
     """The control plane, if it tells of the operation: the contract does not demand it."""
-    if seen.control_plane is None or seen.control_plane.object is None:
+    if seen.control_plane is None or seen.control_plane.provider is None:
         return []
     try:
-        told = conditions_of(seen.control_plane.object.object)
+        told = conditions_of(seen.control_plane.provider.object)
     except ValueError:
         return []  # ControlPlaneAvailable says what is wrong with them
     if get(told, type) is None:
         return []
-    return [Source(seen.control_plane.kind, seen.control_plane.object.metadata.name, told)]
+    return [Source(seen.control_plane.reference.kind, seen.control_plane.provider.metadata.name, told)]

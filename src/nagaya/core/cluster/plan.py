@@ -15,6 +15,7 @@ from nagaya.api.cluster.cluster_status import ClusterInitialization, FailureDoma
 from nagaya.api.kind import Kind
 from nagaya.api.meta import OwnerReference
 from nagaya.api.untyped import Untyped
+from nagaya.core import owners
 from nagaya.core.cluster.deletion import Deletion, deletion
 from nagaya.core.cluster.seen import Seen
 
@@ -94,36 +95,21 @@ def owners_with(cluster: Cluster, present: tuple[OwnerReference, ...]) -> tuple[
     The Cluster is the controller only with a topology, where it manages the object. Else that place is left to tools
     of users.
     """
-    manages = cluster.spec.topology is not None
-    wanted = OwnerReference(
-        api_version=CLUSTERS.api_version,
-        kind=CLUSTERS.kind,
-        name=cluster.metadata.name,
-        uid=cluster.metadata.uid,
-        controller=True if manages else None,
-        block_owner_deletion=True if manages else None,
-    )
-    for index, owner in enumerate(present):
-        if (owner.kind, owner.name) != (wanted.kind, wanted.name):
-            continue
-        if owner.api_version.rpartition("/")[0] != CLUSTERS.group:
-            continue
-        same = (owner.api_version, owner.uid, bool(owner.controller)) == (wanted.api_version, wanted.uid, manages)
-        return present if same else (*present[:index], wanted, *present[index + 1 :])
-    return (*present, wanted)
+    made = owners.owner if cluster.spec.topology is None else owners.controller
+    return owners.with_owner(present, made(CLUSTERS, cluster))
 
 
 def _adoptions(seen: Seen) -> tuple[Adoption, ...]:
     """Objects that are being deleted, too: their providers clean up only what has an owner."""
     found: list[Adoption] = []
-    for reference in (seen.infrastructure, seen.control_plane):
-        if reference is None or reference.object is None or reference.served is None:
+    for referenced in (seen.infrastructure, seen.control_plane):
+        if referenced is None or referenced.provider is None or referenced.kind is None:
             continue
-        metadata = reference.object.metadata
-        owners = owners_with(seen.cluster, metadata.owner_references)
+        metadata = referenced.provider.metadata
+        owned = owners_with(seen.cluster, metadata.owner_references)
         labelled = metadata.labels.get(labels.CLUSTER_NAME) == seen.cluster.metadata.name
-        if owners != metadata.owner_references or not labelled:
-            found.append(Adoption(reference.served, reference.object.object, owners))
+        if owned is not metadata.owner_references or not labelled:
+            found.append(Adoption(referenced.kind, referenced.provider.object, owned))
     return tuple(found)
 
 
@@ -183,13 +169,13 @@ def _sentence(seen: Seen, steps: Deletion | None, provisioned: bool | None) -> s
         return f"Deleting: {steps.message}"
     if seen.problems:
         return " ".join(seen.problems)
-    for reference, before in (
+    for referenced, before in (
         (seen.infrastructure, seen.cluster.status.initialization.infrastructure_provisioned),
         (seen.control_plane, seen.cluster.status.initialization.control_plane_initialized),
     ):
-        if reference is not None and reference.missing:
+        if referenced is not None and referenced.missing:
             gone = "has been deleted while the cluster still exists" if before else "does not exist yet"
-            return f"{reference.kind} {reference.ref.name} {gone}."
+            return f"{referenced.reference.kind} {referenced.reference.name} {gone}."
     if not provisioned:
         return "Waiting for the infrastructure provider."
     if seen.control_plane is not None and not _initialized(seen):

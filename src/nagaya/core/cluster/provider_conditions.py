@@ -13,8 +13,8 @@ from nagaya.api.cluster.provider_conditions import ProviderCondition
 from nagaya.api.meta import Condition
 from nagaya.api.untyped import Untyped
 from nagaya.core.cluster.plan import Plan
-from nagaya.core.cluster.references import Reference
 from nagaya.core.cluster.seen import Seen
+from nagaya.core.external import Referenced
 from nagaya.kube.conditions import condition, conditions_of, is_true, mirror
 from nagaya.kube.conditions.untyped import NO_REASON
 
@@ -87,24 +87,24 @@ def control_plane_initialized(seen: Seen) -> Condition | None:
         return condition(type, False, ClusterReason.NOT_INITIALIZED, WAITING_FOR_NODE)
     if seen.control_plane.problem:
         return condition(type, "Unknown", ClusterReason.INTERNAL_ERROR, seen.control_plane.problem)
-    if seen.control_plane.object is None:
-        message = f"{seen.control_plane.kind} does not exist"
+    if seen.control_plane.provider is None:
+        message = f"{seen.control_plane.reference.kind} does not exist"
         return condition(type, "Unknown", ClusterReason.OBJECT_DOES_NOT_EXIST, message)
-    if seen.control_plane.object.initialized:
+    if seen.control_plane.provider.initialized:
         return condition(type, True, ClusterReason.INITIALIZED)
     return condition(type, False, ClusterReason.NOT_INITIALIZED, "Control plane not yet initialized")
 
 
-def _shown(seen: Seen, reference: Reference[Any], shown: _Mirrored, complete: bool) -> Condition:
-    if reference.object is not None:
-        return _mirrored(reference.kind, reference.object.object, shown, complete)
-    if reference.problem:
-        return condition(shown.target, "Unknown", ClusterReason.INTERNAL_ERROR, reference.problem)
+def _shown(seen: Seen, referenced: Referenced[Any], shown: _Mirrored, complete: bool) -> Condition:
+    if referenced.provider is not None:
+        return _mirrored(referenced.reference.kind, referenced.provider.object, shown, complete)
+    if referenced.problem:
+        return condition(shown.target, "Unknown", ClusterReason.INTERNAL_ERROR, referenced.problem)
     if not complete:
-        message = f"{reference.kind} does not exist"
+        message = f"{referenced.reference.kind} does not exist"
         return condition(shown.target, False, ClusterReason.OBJECT_DOES_NOT_EXIST, message)
     while_alive = "" if seen.cluster.metadata.deleting else " while the cluster still exists"
-    message = f"{reference.kind} has been deleted{while_alive}"
+    message = f"{referenced.reference.kind} has been deleted{while_alive}"
     return condition(shown.target, False, ClusterReason.OBJECT_DELETED, message)
 
 

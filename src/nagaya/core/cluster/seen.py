@@ -9,7 +9,7 @@ from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.contract.provider import ControlPlane, InfrastructureCluster
 from nagaya.core.cluster import references
 from nagaya.core.cluster.descendants import Descendants, descendants
-from nagaya.core.cluster.references import Reference
+from nagaya.core.external import Referenced
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe
 from nagaya.kube.runtime import Runtime
@@ -22,8 +22,8 @@ class Seen:
 
     cluster: Cluster
     now: datetime
-    infrastructure: Reference[InfrastructureCluster] | None = None
-    control_plane: Reference[ControlPlane] | None = None
+    infrastructure: Referenced[InfrastructureCluster] | None = None
+    control_plane: Referenced[ControlPlane] | None = None
     descendants: Descendants = field(default_factory=Descendants)
     has_kubeconfig: bool = False
     """Whether the Secret with the kubeconfig of the cluster is there."""

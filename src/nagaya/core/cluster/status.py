@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -29,9 +28,23 @@ from nagaya.core.cluster.provider_conditions import (
     infrastructure_ready,
 )
 from nagaya.core.cluster.seen import Seen
-from nagaya.kube.conditions import Conditions, condition, set_condition
+from nagaya.core.conditions import with_conditions
+from nagaya.core.pause import NOT_PAUSED
+from nagaya.kube.conditions import condition, set_condition
 
 OWNED_CONDITIONS: Final = frozenset(ClusterCondition) - {ClusterCondition.TOPOLOGY_RECONCILED}
+_ACTED_ON: Final = frozenset(
+    {
+        ClusterCondition.AVAILABLE,
+        ClusterCondition.INFRASTRUCTURE_READY,
+        ClusterCondition.CONTROL_PLANE_INITIALIZED,
+        ClusterCondition.CONTROL_PLANE_AVAILABLE,
+        ClusterCondition.WORKERS_AVAILABLE,
+        ClusterCondition.DELETING,
+        ClusterCondition.PAUSED,
+    }
+)
+"""The conditions that others wait for. The rest are views of machines that change with each of them."""
 _COUNTS: Final = (
     "desiredReplicas",
     "replicas",
@@ -63,25 +76,12 @@ def status(seen: Seen, plan: Plan) -> ClusterStatus:
         workers=worker_counts(seen),
         observed_generation=cluster.status.observed_generation if seen.problems else cluster.metadata.generation,
     )
-    conditions = cluster.status.conditions
-    for each in _conditions(seen, plan):
-        if each is not None:
-            conditions = _set(cluster, conditions, each, seen.now)
-    conditions = _set(cluster, conditions, available(cluster, conditions), seen.now)
+    generation = cluster.metadata.generation
+    conditions = with_conditions(
+        cluster.status.conditions, _conditions(seen, plan), now=seen.now, generation=generation
+    )
+    conditions = set_condition(conditions, available(cluster, conditions), now=seen.now, generation=generation)
     return msgspec.structs.replace(told, conditions=conditions)
-
-
-def paused_status(cluster: Cluster, why: str, now: datetime) -> ClusterStatus:
-    """The status of a Cluster that is left alone: as it was, and why nothing happens."""
-    conditions = _set(cluster, cluster.status.conditions, paused(why), now)
-    return msgspec.structs.replace(cluster.status, conditions=conditions)
-
-
-def paused(why: str) -> Condition:
-    """Whether the Cluster is left alone."""
-    if why:
-        return condition(ClusterCondition.PAUSED, True, ClusterReason.PAUSED, why)
-    return condition(ClusterCondition.PAUSED, False, ClusterReason.NOT_PAUSED)
 
 
 def phase(cluster: Cluster, plan: Plan) -> str:
@@ -110,19 +110,19 @@ def next_look(seen: Seen) -> float | None:
 
 
 def differs_in_substance(before: ClusterStatus, after: ClusterStatus) -> bool:
-    """Whether there is news that others act on, and not only other numbers and messages."""
+    """Whether there is news that others act on, and not only other numbers, messages and views of the machines."""
     return _substance(before) != _substance(after)
 
 
 def _substance(status: ClusterStatus) -> tuple[object, ...]:
-    conditions = {each.type: (each.status, each.reason) for each in status.conditions}
+    conditions = {each.type: each.status for each in status.conditions if each.type in _ACTED_ON}
     return status.phase, status.initialization, status.failure_domains, status.observed_generation, conditions
 
 
 def _conditions(seen: Seen, plan: Plan) -> tuple[Condition | None, ...]:
     kin = seen.descendants
     return (
-        paused(""),
+        NOT_PAUSED,
         remote_connection_probe(seen),
         infrastructure_ready(seen, plan),
         control_plane_available(seen, plan),
@@ -138,7 +138,3 @@ def _conditions(seen: Seen, plan: Plan) -> tuple[Condition | None, ...]:
         remediating(seen),
         deleting(plan),
     )
-
-
-def _set(cluster: Cluster, conditions: Conditions, wanted: Condition, now: datetime) -> Conditions:
-    return set_condition(conditions, wanted, now=now, generation=cluster.metadata.generation)

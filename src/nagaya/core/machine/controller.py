@@ -6,7 +6,6 @@ works on one machine only and writes to nothing but the Machine, the two objects
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
@@ -18,18 +17,19 @@ from nagaya.api.cluster.machine_drain_rule import MACHINE_DRAIN_RULES
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.cluster.machine_status import MachineStatus
 from nagaya.api.cluster.pause import why_paused
-from nagaya.api.contract.versions import NoContract
+from nagaya.core.external import listed, served
+from nagaya.core.finalizer import release
 from nagaya.core.machine.apply import apply
 from nagaya.core.machine.deletion.apply import Deletion
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.plan import Plan, plan
 from nagaya.core.machine.seen import Seen, Settings, observe
-from nagaya.core.machine.status import FIELDS, owned_conditions, status, status_while_paused
+from nagaya.core.machine.status import FIELDS, owned_conditions, status
 from nagaya.core.machine.tenants import Tenants
 from nagaya.core.machine.which import Machines
-from nagaya.kube.contract_kinds import DEFINITIONS, NotInstalled
-from nagaya.kube.controller import Controller, Result, Watch
-from nagaya.kube.errors import NotFound
+from nagaya.core.pause import status_while_paused
+from nagaya.kube.contract_kinds import DEFINITIONS
+from nagaya.kube.controller import SETTLE, Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 WORKERS: Final = 50
 """Many: a drain in a tenant that hangs holds one for up to 20 s."""
 MANAGER: Final = "nagaya-machine"
-LISTING_TIMEOUT: Final = 10.0
-"""How long a reconcile waits for the objects of a kind that was not known before, in seconds."""
 
 Delete = Callable[[Runtime, Seen], Awaitable[DeletionOutcome]]
 """One look at the deletion of a machine: goes as far as it can without waiting, and tells how far that is."""
@@ -73,6 +71,7 @@ class _Machine:
                 Watch(DEFINITIONS, machines.of_definition),
             ),
             workers=WORKERS,
+            settle=SETTLE,
         )
         self._tenants = Tenants(rt.remotes, machines, self._look_at)
 
@@ -98,7 +97,7 @@ class _Machine:
             log.debug("machine %s: %s", seen.key, sentence)
         for problem in planned.problems:
             log.warning("machine %s: %s", seen.key, problem)
-        applied = await apply(self._rt, self._api, seen, planned)
+        applied = await apply(self._api, seen, planned)
         if applied is None:
             return None
         machine, failure = applied
@@ -124,40 +123,31 @@ class _Machine:
     async def _let_go(self, machine: Machine) -> None:
         """Nothing is left of the machine but the object, which goes unless somebody else holds it."""
         log.info("machine %s: Nothing is left of it, so it is let go.", Key.of(machine))
-        finalizers = tuple(each for each in machine.metadata.finalizers if each != FINALIZER)
-        try:
-            await self._api.metadata(MACHINES, machine, finalizers=finalizers)
-        except NotFound:
-            return
+        await release(self._rt, self._api, MACHINES, machine, FINALIZER)
 
     async def _tell(self, machine: Machine, wanted: MachineStatus) -> None:
         await self._api.status(MACHINES, machine, wanted, conditions=owned_conditions(machine), fields=FIELDS)
 
     async def _follow(self, machine: Machine, cluster: Cluster) -> None:
         """Have the kinds of the machine's providers and the tenant's Nodes in caches."""
-        cache = self._rt.cache
+        rt = self._rt
         self._tenants.follow(Key.of(cluster))
         own = [machine.spec.bootstrap.config_ref, machine.spec.infrastructure_ref]
         others = [cluster.spec.control_plane_ref] if machine.metadata.deleting else []
+        kinds = []
         for reference in (*own, *others):
-            if reference is None:
+            kind = None if reference is None else served(rt.kinds, reference.api_group, reference.kind)
+            if kind is None:
                 continue
-            try:
-                kind = self._rt.kinds.resolve(reference.api_group, reference.kind).kind
-            except (NotInstalled, NoContract):
-                continue  # a condition tells
-            if not cache.has(kind):
-                cache.start(kind)
             if reference in own:
                 self.controller.watch(kind, self._machines.of_provider)
-            if not cache.is_synced(kind):
-                async with asyncio.timeout(LISTING_TIMEOUT):
-                    await cache.synced(kind)
+            kinds.append(kind)
+        await listed(rt.cache, kinds)
 
     def _look_at(self, keys: Iterable[Key]) -> None:
         if self.controller.running:
             for key in keys:
-                self.controller.queue.add(key)
+                self.controller.queue.gather(key, SETTLE)
 
 
 def _soonest(*waits: float | None) -> Result | None:

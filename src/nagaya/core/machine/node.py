@@ -14,7 +14,7 @@ from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReaso
 from nagaya.api.cluster.machine_status import NodeReference
 from nagaya.api.meta import Condition, ConditionStatus
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.tenant_node import READY, Node, NodeCondition
+from nagaya.core.node import READY, Node, NodeCondition
 from nagaya.kube.conditions import UNSET, condition, get
 from nagaya.kube.remote import PROBE_FAILURES
 

@@ -22,7 +22,7 @@ from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.cluster.taint import ALWAYS, NODE_OUTDATED_REVISION, NODE_UNINITIALIZED, ON_INITIALIZATION, MachineTaint
 from nagaya.core.machine.seen import Seen, Settings
-from nagaya.core.machine.tenant_node import Node, NodeTaint
+from nagaya.core.node import Node, NodeTaint
 from nagaya.kube.patches import difference
 
 UNINITIALIZED: Final = NodeTaint(key=NODE_UNINITIALIZED, effect="NoSchedule")

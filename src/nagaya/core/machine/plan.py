@@ -27,7 +27,7 @@ from nagaya.core.machine.node import node_of, node_problem
 from nagaya.core.machine.node_sync import node_change
 from nagaya.core.machine.ownership import owners_of_machine, owners_of_provider
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.tenant_node import Node
+from nagaya.core.node import Node
 from nagaya.kube.recorder import EventType
 
 V = TypeVar("V")

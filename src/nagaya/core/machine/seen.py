@@ -15,9 +15,10 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDe
 from nagaya.api.cluster.machine_drain_rule import MACHINE_DRAIN_RULES, MachineDrainRule
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.contract.provider import BootstrapConfig, Broken, ControlPlane, InfrastructureMachine, Provider
+from nagaya.core.external import Referenced, look_up
 from nagaya.core.machine.ownership import foreign_controller
-from nagaya.core.machine.referenced import Referenced, look_up
-from nagaya.core.machine.tenant_node import NODES, Node, nodes_of
+from nagaya.core.node import NODES, Node, nodes_of
+from nagaya.core.owners import is_a
 from nagaya.kube import conditions
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe, Remote
@@ -165,7 +166,7 @@ def _ours(found: Referenced[P], machine: Machine, cluster: Cluster) -> Reference
 
 def _owner(rt: Runtime, machine: Machine) -> MachineSet | None:
     for owner in machine.metadata.owner_references:
-        if owner.kind == MACHINE_SETS.kind and owner.api_version.rpartition("/")[0] == MACHINE_SETS.group:
+        if is_a(owner, MACHINE_SETS):
             return rt.cache.get(MACHINE_SETS, Key(machine.metadata.namespace, owner.name))
     return None
 

@@ -7,7 +7,6 @@ own there, which count for Ready and are left alone. What always holds: what has
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_status import MachineInitialization, MachineStatus
 from nagaya.api.meta import Condition
+from nagaya.core.conditions import with_conditions
 from nagaya.core.machine.bootstrap import bootstrap_config_ready
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.infrastructure import infrastructure_ready
@@ -25,6 +25,7 @@ from nagaya.core.machine.plan import Plan
 from nagaya.core.machine.ready import available, ready
 from nagaya.core.machine.seen import Seen
 from nagaya.core.machine.up_to_date import is_updating, up_to_date, updating
+from nagaya.core.pause import NOT_PAUSED
 from nagaya.kube.conditions import condition, get, set_condition
 
 FIELDS: Final = (
@@ -92,13 +93,10 @@ def status(seen: Seen, plan: Plan, machine: Machine, going: DeletionOutcome | No
         _deleting(going),
         updating(seen),
         up_to_date(seen, plan.node_info) if MachineCondition.UP_TO_DATE in owned_conditions(machine) else None,
-        condition(MachineCondition.PAUSED, False, MachineReason.NOT_PAUSED),
+        NOT_PAUSED,
     )
     generation = machine.metadata.generation
-    conditions = before.conditions
-    for each in told:
-        if each is not None:
-            conditions = set_condition(conditions, each, now=now, generation=generation)
+    conditions = with_conditions(before.conditions, told, now=now, generation=generation)
     summed = ready(machine, conditions, deletion, now)
     conditions = set_condition(conditions, summed, now=now, generation=generation)
     as_set = get(conditions, MachineCondition.READY)
@@ -127,13 +125,6 @@ def status(seen: Seen, plan: Plan, machine: Machine, going: DeletionOutcome | No
     # One second more: what counts is that the grace is over.
     waits = (rest, None if silence is None else silence.total_seconds() + 1)
     return Told(made, min((each for each in waits if each is not None), default=None))
-
-
-def status_while_paused(machine: Machine, why: str, now: datetime) -> MachineStatus:
-    """The status of a machine that is left alone: as it was, and paused."""
-    told = condition(MachineCondition.PAUSED, True, MachineReason.PAUSED, why)
-    conditions = set_condition(machine.status.conditions, told, now=now, generation=machine.metadata.generation)
-    return msgspec.structs.replace(machine.status, conditions=conditions)
 
 
 def _deleting(going: DeletionOutcome | None) -> Condition:

@@ -14,8 +14,8 @@ from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_status import NodeInfo
 from nagaya.api.meta import Condition
+from nagaya.core.drift import drift
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine_deployment.drift import drift
 from nagaya.kube.conditions import condition
 
 _UPDATE_GOES_ON: Final = "In-place update in progress"

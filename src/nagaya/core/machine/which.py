@@ -7,8 +7,8 @@ plan reads are taken for news.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Iterable
+from typing import Final
 
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.annotations import REVISION
@@ -18,17 +18,17 @@ from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_drain_rule import MachineDrainRule
 from nagaya.api.cluster.machine_set import MachineSet
-from nagaya.api.kind import Object
 from nagaya.api.untyped import Untyped
+from nagaya.core.external import keep
 from nagaya.core.machine.seen import BY_CLUSTER
-from nagaya.core.machine.tenant_node import Node
+from nagaya.core.news import changed_kind, is_news
+from nagaya.core.node import Node
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.conditions import get
 from nagaya.kube.contract_kinds import Definition
 from nagaya.kube.key import Key
 
-T = TypeVar("T", bound=Object)
 _BY_DEPLOYMENT: Final = "machine controller: deployment"
 _BY_REFERENCE: Final = "machine controller: reference"
 _BY_REFERENCED_KIND: Final = "machine controller: referenced kind"
@@ -40,8 +40,7 @@ class Machines:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        if not cache.has(MACHINES):
-            cache.start(MACHINES)
+        keep(cache, [MACHINES])
         cache.add_index(MACHINES, BY_CLUSTER, lambda each: (str(_cluster(each)),))
         cache.add_index(MACHINES, _BY_DEPLOYMENT, _deployments)
         cache.add_index(MACHINES, _BY_REFERENCE, _references)
@@ -50,7 +49,7 @@ class Machines:
 
     def of_cluster(self, change: Change[Cluster]) -> Iterable[Key]:
         """All machines of a Cluster, if what changed concerns them."""
-        if not _differs(change, _of_cluster):
+        if not is_news(change, _of_cluster):
             return ()
         return self.in_cluster(Key.of(change.object))
 
@@ -60,13 +59,13 @@ class Machines:
 
     def of_machine_set(self, change: Change[MachineSet]) -> Iterable[Key]:
         """All machines that a MachineSet owns, if what changed concerns them."""
-        if not _differs(change, _of_machine_set):
+        if not is_news(change, _of_machine_set):
             return ()
         return [Key.of(each) for each in self._cache.owned(MACHINES, change.object.metadata.uid)]
 
     def of_machine_deployment(self, change: Change[MachineDeployment]) -> Iterable[Key]:
         """All machines of a MachineDeployment, if what changed concerns them."""
-        return self._by(_BY_DEPLOYMENT, str(Key.of(change.object))) if _differs(change, _of_deployment) else ()
+        return self._by(_BY_DEPLOYMENT, str(Key.of(change.object))) if is_news(change, _of_deployment) else ()
 
     def of_provider(self, change: Change[Untyped]) -> Iterable[Key]:
         """The machine that refers to an object, whoever owns that at present."""
@@ -76,10 +75,8 @@ class Machines:
 
     def of_definition(self, change: Change[Definition]) -> Iterable[Key]:
         """All machines that refer to an object of a kind, if the kind is new or served differently."""
-        if not _differs(change, lambda each: (each.spec, each.metadata.labels)):
-            return ()
-        spec = change.object.spec
-        return self._by(_BY_REFERENCED_KIND, f"{spec.names.kind}.{spec.group}")
+        kind = changed_kind(change)
+        return self._by(_BY_REFERENCED_KIND, kind) if kind else ()
 
     def of_drain_rule(self, change: Change[MachineDrainRule]) -> Iterable[Key]:
         """The machines that may be drained by a rule at this moment."""
@@ -88,7 +85,7 @@ class Machines:
 
     def of_node(self, cluster: Key, change: Change[Node]) -> Iterable[Key]:
         """The machines that a Node of a tenant runs on, unless it only says that it still does."""
-        if not _differs(change, _of_node):
+        if not is_news(change, _of_node):
             return ()
         keys: dict[Key, None] = {}
         for node in (change.new, change.old):
@@ -99,10 +96,6 @@ class Machines:
 
     def _by(self, index: str, value: str) -> list[Key]:
         return [Key.of(each) for each in self._cache.by(MACHINES, index, value)]
-
-
-def _differs(change: Change[T], facts: Callable[[T], object]) -> bool:
-    return change.old is None or change.new is None or facts(change.old) != facts(change.new)
 
 
 def _of_cluster(cluster: Cluster) -> tuple[object, ...]:

@@ -10,8 +10,8 @@ from nagaya.api.cluster.labels import CLUSTER_NAME
 from nagaya.api.cluster.machine_deployment import FINALIZER, MACHINE_DEPLOYMENTS, MachineDeployment
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.meta import OwnerReference
+from nagaya.core import owners
 from nagaya.core.machine_deployment.applied import Applied
-from nagaya.core.machine_deployment.desired import controlled_by
 from nagaya.core.machine_deployment.plan import Plan, Planned
 from nagaya.core.machine_deployment.seen import Seen
 from nagaya.core.machine_deployment.templates import Template
@@ -22,20 +22,14 @@ from nagaya.kube.recorder import Recorder
 log = logging.getLogger(__name__)
 
 
-async def release(api: Api, deployment: MachineDeployment) -> None:
-    """Let a deployment go."""
-    left = tuple(each for each in deployment.metadata.finalizers if each != FINALIZER)
-    await api.metadata(MACHINE_DEPLOYMENTS, deployment, finalizers=left)
-
-
 async def adopt(api: Api, recorder: Recorder, seen: Seen) -> None:
     """Take over the sets that the selector matches and nobody controls."""
     deployment = seen.deployment
-    owner = controlled_by(deployment)
+    owner = owners.controller(MACHINE_DEPLOYMENTS, deployment)
     for each in seen.orphans:
         name = each.metadata.name
         try:
-            await api.metadata(MACHINE_SETS, each, owners=with_owner(each.metadata.owner_references, owner))
+            await api.metadata(MACHINE_SETS, each, owners=owners.with_owner(each.metadata.owner_references, owner))
         except ApiError as error:
             note = f'Failed to adopt MachineSet "{name}": {error}'
             recorder.warning(MACHINE_DEPLOYMENTS, deployment, "FailedAdopt", note)
@@ -48,12 +42,7 @@ async def prepare(api: Api, seen: Seen, cluster: Cluster, plan: Plan) -> None:
     """See to it that the deployment and its templates belong to the Cluster, before there is anything to clean up."""
     deployment = seen.deployment
     metadata = deployment.metadata
-    owner = OwnerReference(
-        api_version=CLUSTERS.api_version,
-        kind=CLUSTERS.kind,
-        name=cluster.metadata.name,
-        uid=cluster.metadata.uid,
-    )
+    owner = owners.owner(CLUSTERS, cluster)
     finalizers = metadata.finalizers if FINALIZER in metadata.finalizers else (*metadata.finalizers, FINALIZER)
     await api.metadata(
         MACHINE_DEPLOYMENTS,
@@ -61,7 +50,7 @@ async def prepare(api: Api, seen: Seen, cluster: Cluster, plan: Plan) -> None:
         labels={CLUSTER_NAME: deployment.spec.cluster_name},
         annotations={REVISION: plan.revision} if plan.revision else {},
         finalizers=finalizers,
-        owners=with_owner(metadata.owner_references, owner),
+        owners=owners.with_owner(metadata.owner_references, owner),
     )
     for template in seen.templates.all:
         await _own(api, template, owner)
@@ -80,24 +69,11 @@ async def apply(api: Api, recorder: Recorder, applied: Applied, seen: Seen, plan
         await _delete(api, recorder, deployment, gone)
 
 
-def with_owner(owners: tuple[OwnerReference, ...], wanted: OwnerReference) -> tuple[OwnerReference, ...]:
-    """The owners with one that may be there already, perhaps by another version or uid."""
-    for index, each in enumerate(owners):
-        if (each.kind, each.name, _group(each)) == (wanted.kind, wanted.name, _group(wanted)):
-            same = (each.api_version, each.uid, bool(each.controller)) == (
-                wanted.api_version,
-                wanted.uid,
-                bool(wanted.controller),
-            )
-            return owners if same else (*owners[:index], wanted, *owners[index + 1 :])
-    return (*owners, wanted)
-
-
 async def _own(api: Api, template: Template, owner: OwnerReference) -> None:
-    if template.kind is None or template.object is None:
+    if template.kind is None or template.provider is None:
         return
-    owners = with_owner(template.object.metadata.owner_references, owner)
-    await api.metadata(template.kind, template.object, owners=owners)
+    owned = owners.with_owner(template.provider.metadata.owner_references, owner)
+    await api.metadata(template.kind, template.provider.object, owners=owned)
 
 
 async def _make(
@@ -167,7 +143,3 @@ async def _delete(api: Api, recorder: Recorder, deployment: MachineDeployment, g
 
 def _named(machine_set: MachineSet) -> str:
     return f"{machine_set.metadata.namespace}/{machine_set.metadata.name}"
-
-
-def _group(owner: OwnerReference) -> str:
-    return owner.api_version.rpartition("/")[0]

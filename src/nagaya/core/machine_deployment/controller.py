@@ -18,17 +18,19 @@ from nagaya.api.cluster.machine_deployment import (
     MachineDeploymentStatus,
 )
 from nagaya.api.cluster.machine_set import MACHINE_SETS
-from nagaya.api.contract.versions import NoContract
 from nagaya.api.kind import Kind
+from nagaya.core.external import keep, listed, served
+from nagaya.core.finalizer import release
 from nagaya.core.machine_deployment.applied import Applied
-from nagaya.core.machine_deployment.apply import adopt, apply, prepare, release
+from nagaya.core.machine_deployment.apply import adopt, apply, prepare
 from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen, observe
-from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, paused_status, status
-from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, look_up, references
+from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, status
+from nagaya.core.machine_deployment.templates import references
 from nagaya.core.machine_deployment.watches import OfCluster, OfTemplate, OfTemplateKind, WhoMayAdopt, add_indexes
-from nagaya.kube.contract_kinds import DEFINITIONS, NotInstalled
-from nagaya.kube.controller import WORKERS, Controller, Result, Watch
+from nagaya.core.pause import status_while_paused
+from nagaya.kube.contract_kinds import DEFINITIONS
+from nagaya.kube.controller import SETTLE, WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import ApiError, Conflict
 from nagaya.kube.key import Key
 from nagaya.kube.mapping import owner
@@ -44,9 +46,7 @@ def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
     """The controller, to be added to a manager."""
     cache = rt.cache
     read: tuple[Kind[Any], ...] = (MACHINE_DEPLOYMENTS, MACHINE_SETS, MACHINES, CLUSTERS)
-    for kind in read:
-        if not cache.has(kind):
-            cache.start(kind)
+    keep(cache, read)
     add_indexes(cache)
     reconciler = Reconciler(rt)
     reconciler.controller = Controller(
@@ -60,6 +60,7 @@ def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
             Watch(DEFINITIONS, OfTemplateKind(cache)),
         ),
         workers=workers,
+        settle=SETTLE,
     )
     return reconciler.controller
 
@@ -82,7 +83,7 @@ class Reconciler:
             return None
         seen = await self._observe(deployment)
         if seen.paused:
-            await self._tell(seen, paused_status(seen))
+            await self._tell(seen, status_while_paused(deployment, seen.paused, seen.now))
             return None
         if seen.cluster is None and not deployment.metadata.deleting:
             log.info("MachineDeployment %s waits for Cluster %s to exist", key, deployment.spec.cluster_name)
@@ -108,24 +109,20 @@ class Reconciler:
         return Result(next_look(seen))
 
     async def _observe(self, deployment: MachineDeployment) -> Seen:
-        rt = self._rt
-        templates = NOT_LOOKED_AT
         if not deployment.metadata.deleting:
             await self._follow_templates(deployment)
-            templates = look_up(rt, deployment)
-        return observe(rt.cache, deployment, templates, rt.world.clock.now())
+        return observe(self._rt, deployment)
 
     async def _follow_templates(self, deployment: MachineDeployment) -> None:
         """Have the kinds of the templates in the cache: a template that is not there must not look missing."""
-        cache = self._rt.cache
+        rt = self._rt
+        kinds = []
         for each in references(deployment):
-            try:
-                kind = self._rt.kinds.resolve(each.api_group, each.kind).kind
-            except (NotInstalled, NoContract):
-                continue
-            self.controller.watch(kind, OfTemplate(cache, f"{each.kind}.{each.api_group}"))
-            if not cache.is_synced(kind):
-                await cache.synced(kind)
+            kind = served(rt.kinds, each.api_group, each.kind)
+            if kind is not None:
+                self.controller.watch(kind, OfTemplate(rt.cache, f"{each.kind}.{each.api_group}"))
+                kinds.append(kind)
+        await listed(rt.cache, kinds)
 
     async def _apply(self, key: Key, seen: Seen, decided: Plan) -> None:
         if seen.cluster is not None and not seen.deployment.metadata.deleting:
@@ -137,7 +134,7 @@ class Reconciler:
         if set(seen.deployment.metadata.finalizers) - {FINALIZER}:
             # Others hold the deployment, so somebody will still look at it.
             await self._tell(seen, status(seen, stuck=False))
-        await release(self._api, seen.deployment)
+        await release(self._rt, self._api, MACHINE_DEPLOYMENTS, seen.deployment, FINALIZER)
 
     async def _tell(self, seen: Seen, said: MachineDeploymentStatus) -> None:
         await self._api.status(MACHINE_DEPLOYMENTS, seen.deployment, said, conditions=CONDITIONS, fields=FIELDS)

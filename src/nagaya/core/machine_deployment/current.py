@@ -9,7 +9,7 @@ from typing import Final
 
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MachineSet
-from nagaya.core.machine_deployment.drift import drift
+from nagaya.core.drift import drift
 
 _BEFORE_EVERYTHING: Final = datetime.min.replace(tzinfo=UTC)
 

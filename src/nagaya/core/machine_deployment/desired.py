@@ -13,16 +13,17 @@ from typing import Final
 import msgspec
 
 from nagaya.api.cluster.annotations import DESIRED_REPLICAS, DISABLE_MACHINE_CREATE, MAX_REPLICAS, REVISION
-from nagaya.api.cluster.labels import MACHINE_DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH
+from nagaya.api.cluster.labels import CLUSTER_NAME, MACHINE_DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDeployment
 from nagaya.api.cluster.machine_set import FINALIZER, MachineSet, MachineSetSpec
 from nagaya.api.cluster.machine_spec import MachineTemplate
 from nagaya.api.cluster.name_template import MAXIMUM_LENGTH, RANDOM_ALPHABET, RANDOM_LENGTH
 from nagaya.api.cluster.selector import LabelSelector
 from nagaya.api.cluster.template_metadata import TemplateMetadata
-from nagaya.api.meta import ObjectMeta, OwnerReference
+from nagaya.api.meta import ObjectMeta
+from nagaya.core import owners
+from nagaya.core.drift import fingerprint
 from nagaya.core.machine_deployment.current import rollout_after
-from nagaya.core.machine_deployment.drift import fingerprint
 from nagaya.core.machine_deployment.revision import HISTORY
 from nagaya.core.machine_deployment.strategy import Limits
 
@@ -124,18 +125,6 @@ def resized(machine_set: MachineSet, replicas: int) -> MachineSet:
     return msgspec.structs.replace(machine_set, spec=spec)
 
 
-def controlled_by(deployment: MachineDeployment) -> OwnerReference:
-    """The reference to a deployment that controls a set."""
-    return OwnerReference(
-        api_version=MACHINE_DEPLOYMENTS.api_version,
-        kind=MACHINE_DEPLOYMENTS.kind,
-        name=deployment.metadata.name,
-        uid=deployment.metadata.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )
-
-
 def _wanted(
     deployment: MachineDeployment,
     limits: Limits,
@@ -158,14 +147,19 @@ def _wanted(
         metadata=msgspec.structs.replace(
             metadata,
             namespace=deployment.metadata.namespace,
-            labels={**labels, MACHINE_DEPLOYMENT_NAME: deployment.metadata.name},
+            labels={
+                **labels,
+                MACHINE_DEPLOYMENT_NAME: deployment.metadata.name,
+                # The set would add it itself, by a write more.
+                CLUSTER_NAME: spec.cluster_name,
+            },
             annotations={
                 **inherited,
                 DESIRED_REPLICAS: str(limits.replicas),
                 MAX_REPLICAS: str(limits.at_most),
                 **annotations,
             },
-            owner_references=(controlled_by(deployment),),
+            owner_references=(owners.controller(MACHINE_DEPLOYMENTS, deployment),),
         ),
         spec=MachineSetSpec(
             cluster_name=spec.cluster_name,

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
-from nagaya.api.admission.selector import InvalidSelector, Selector, parse
+from nagaya.api.admission.selector import InvalidSelector, Selector, read
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.pause import why_paused
 from nagaya.core.machine_deployment.desired import stem
-from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, Templates
-from nagaya.kube.cache.cache import Cache
+from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, Templates, templates_of
 from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
 
 ORPHANS: Final = "without a controller, by namespace"
 STEMS: Final = "name without what makes it unique"
@@ -51,9 +49,9 @@ class Seen:
         return why_paused(self.cluster, self.deployment, "MachineDeployment")
 
 
-def observe(cache: Cache, deployment: MachineDeployment, templates: Templates, now: datetime) -> Seen:
-    """Look at a deployment, by cached reads alone."""
-    metadata = deployment.metadata
+def observe(rt: Runtime, deployment: MachineDeployment) -> Seen:
+    """Look at a deployment, by cached reads alone. One that goes needs no templates."""
+    cache, metadata = rt.cache, deployment.metadata
     selector, problem = selector_of(deployment)
     sets = tuple(each for each in cache.owned(MACHINE_SETS, metadata.uid) if _controls(deployment, each))
     orphans: tuple[MachineSet, ...] = ()
@@ -66,11 +64,11 @@ def observe(cache: Cache, deployment: MachineDeployment, templates: Templates, n
     return Seen(
         deployment=deployment,
         cluster=cache.get(CLUSTERS, Key(metadata.namespace, deployment.spec.cluster_name)),
-        now=now,
+        now=rt.world.clock.now(),
         sets=sets,
         orphans=orphans,
         machines=tuple(machine for each in sets for machine in cache.owned(MACHINES, each.metadata.uid)),
-        templates=templates,
+        templates=NOT_LOOKED_AT if metadata.deleting else templates_of(rt, deployment),
         taken=frozenset(each.metadata.name for each in alike if not _controls(deployment, each)),
         selector=selector,
         problem=problem,
@@ -79,9 +77,8 @@ def observe(cache: Cache, deployment: MachineDeployment, templates: Templates, n
 
 def selector_of(deployment: MachineDeployment) -> tuple[Selector | None, str]:
     """The selector of a deployment, or None and why it selects nothing."""
-    content = msgspec.json.decode(msgspec.json.encode(deployment.spec.selector))
     try:
-        found = parse(content)
+        found = read(deployment.spec.selector)
     except InvalidSelector as error:
         return None, f"failed to compute label selector from MachineDeployment.spec.selector: {error}"
     if not found.requirements:

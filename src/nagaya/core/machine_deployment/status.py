@@ -7,7 +7,7 @@ meanwhile shows when the sets have acted on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -20,9 +20,10 @@ from nagaya.api.cluster.machine_deployment_conditions import MachineDeploymentRe
 from nagaya.api.cluster.machine_set import MachineSetStatus
 from nagaya.api.cluster.rollout import ROLLING_UPDATE
 from nagaya.api.meta import Condition
+from nagaya.core.conditions import with_conditions
+from nagaya.core.kubernetes_version import together
 from nagaya.core.machine_deployment.current import rollout_after
 from nagaya.core.machine_deployment.seen import Seen
-from nagaya.core.machine_deployment.stale import next_stale, stale
 from nagaya.core.machine_deployment.strategy import (
     MAX_UNAVAILABLE,
     InvalidStrategy,
@@ -31,9 +32,12 @@ from nagaya.core.machine_deployment.strategy import (
     limits,
     rolling_update,
 )
-from nagaya.core.machine_deployment.versions import versions
-from nagaya.core.machine_set.machines import named, to_be_remediated, unhealthy
-from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, get, reasons, set_condition
+from nagaya.core.machine_health import to_be_remediated, unhealthy
+from nagaya.core.names import machines_named
+from nagaya.core.pause import NOT_PAUSED
+from nagaya.core.stale_machines import stale
+from nagaya.core.up_to_date import judged, judgements
+from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, get, reasons
 
 CONDITIONS: Final = tuple(Type)
 FIELDS: Final = (
@@ -48,8 +52,6 @@ FIELDS: Final = (
 )
 """What belongs to this controller."""
 
-UP_TO_DATE_KNOWN_AFTER: Final = timedelta(seconds=10)
-"""How old a machine without the condition UpToDate must be to count: new ones have it in a moment."""
 _ERROR: Final = "Please check controller logs for errors"
 
 
@@ -67,11 +69,10 @@ def status(seen: Seen, *, stuck: bool) -> MachineDeploymentStatus:
         ready_replicas=_sum(sets, lambda each: each.ready_replicas) if known else before.ready_replicas,
         available_replicas=_sum(sets, lambda each: each.available_replicas) if known else before.available_replicas,
         up_to_date_replicas=_sum(sets, lambda each: each.up_to_date_replicas) if known else before.up_to_date_replicas,
-        versions=versions(seen.sets) if known else before.versions,
+        versions=together(running for each in sets for running in each.versions) if known else before.versions,
         phase=_phase(seen),
     )
-    conditions = before.conditions
-    for each in (
+    told = (
         _available(seen, after.available_replicas),
         _rolling_out(seen),
         _scaling_up(seen),
@@ -80,20 +81,10 @@ def status(seen: Seen, *, stuck: bool) -> MachineDeploymentStatus:
         _machines_up_to_date(seen),
         _remediating(seen),
         _deleting(seen),
-        condition(Type.PAUSED, False, Reason.NOT_PAUSED),
-    ):
-        conditions = set_condition(conditions, each, now=seen.now, generation=metadata.generation)
-    return msgspec.structs.replace(after, conditions=conditions)
-
-
-def paused_status(seen: Seen) -> MachineDeploymentStatus:
-    """The status as it is, and that the deployment is paused."""
-    deployment = seen.deployment
-    paused = condition(Type.PAUSED, True, Reason.PAUSED, seen.paused)
-    conditions = set_condition(
-        deployment.status.conditions, paused, now=seen.now, generation=deployment.metadata.generation
+        NOT_PAUSED,
     )
-    return msgspec.structs.replace(deployment.status, conditions=conditions)
+    conditions = with_conditions(before.conditions, told, now=seen.now, generation=metadata.generation)
+    return msgspec.structs.replace(after, conditions=conditions)
 
 
 def next_look(seen: Seen) -> float | None:
@@ -102,12 +93,8 @@ def next_look(seen: Seen) -> float | None:
     after = rollout_after(seen.deployment)
     if after is not None and after > seen.now:
         moments.append(after)
-    for machine in seen.machines:
-        created = machine.metadata.creation_timestamp
-        if created is not None and get(machine.status.conditions, MachineCondition.UP_TO_DATE) is None:
-            moments.append(created + UP_TO_DATE_KNOWN_AFTER)
-    if (moment := next_stale(seen.machines, seen.now)) is not None:
-        moments.append(moment)
+    moments += judgements(seen.machines)
+    moments += stale(seen.machines, seen.now).changes
     waits = [(moment - seen.now).total_seconds() for moment in moments if moment >= seen.now]
     # Most of them mean "longer than", and at the moment itself that is not true yet.
     return min(waits) + 0.001 if waits else None
@@ -190,7 +177,7 @@ def _scaling_down(seen: Seen) -> Condition:
     if present <= wanted:
         return condition(Type.SCALING_DOWN, False, Reason.NOT_SCALING_DOWN)
     message = f"Scaling down from {present} to {wanted} replicas"
-    if slow := stale(seen.machines, seen.now):
+    if slow := stale(seen.machines, seen.now).message:
         message += f"\n* {slow}"
     return condition(Type.SCALING_DOWN, True, Reason.SCALING_DOWN, message)
 
@@ -203,13 +190,7 @@ def _machines_ready(seen: Seen) -> Condition:
 
 
 def _machines_up_to_date(seen: Seen) -> Condition:
-    machines = [
-        each
-        for each in seen.machines
-        if get(each.status.conditions, MachineCondition.UP_TO_DATE) is not None
-        or (created := each.metadata.creation_timestamp) is None
-        or seen.now - created > UP_TO_DATE_KNOWN_AFTER
-    ]
+    machines = judged(seen.machines, seen.now)
     if not machines:
         return condition(Type.MACHINES_UP_TO_DATE, True, Reason.NO_REPLICAS)
     strategy = DefaultMerge(reason=reasons(Reason.NOT_UP_TO_DATE, Reason.UP_TO_DATE_UNKNOWN, Reason.UP_TO_DATE))
@@ -224,7 +205,9 @@ def _remediating(seen: Seen) -> Condition:
         found = aggregate(_sources(remedied), MachineCondition.OWNER_REMEDIATED, target=Type.REMEDIATING)
         return condition(Type.REMEDIATING, True, Reason.REMEDIATING, found.message)
     names = [each.metadata.name for each in seen.machines if unhealthy(each)]
-    message = f"{named(names)} not healthy (not to be remediated by MachineDeployment/MachineSet)" if names else ""
+    message = (
+        f"{machines_named(names)} not healthy (not to be remediated by MachineDeployment/MachineSet)" if names else ""
+    )
     return condition(Type.REMEDIATING, False, Reason.NOT_REMEDIATING, message)
 
 
@@ -236,7 +219,7 @@ def _deleting(seen: Seen) -> Condition:
     count = len(seen.machines)
     if count:
         message = f"Deleting {count} Machine{'' if count == 1 else 's'}"
-        if slow := stale(seen.machines, seen.now):
+        if slow := stale(seen.machines, seen.now).message:
             message += f"\n* {slow}"
     elif seen.sets:
         message = f"Deleting {len(seen.sets)} MachineSets"

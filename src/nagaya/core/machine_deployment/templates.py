@@ -1,53 +1,28 @@
-"""The templates of providers that a deployment refers to: each is there, is missing, or cannot be used."""
+"""The templates of providers that a deployment refers to: each is there, is missing, or cannot be used.
+
+What is referred to by a kind that is not named like a template is none, and is not looked at.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.reference import ContractReference
+from nagaya.api.contract.provider import Provider
 from nagaya.api.contract.template import SUFFIX
-from nagaya.api.contract.versions import NoContract
-from nagaya.api.kind import Kind
-from nagaya.api.untyped import Untyped
-from nagaya.kube.contract_kinds import NotInstalled
-from nagaya.kube.key import Key
+from nagaya.core.external import Referenced, look_up
 from nagaya.kube.runtime import Runtime
 
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """What a reference leads to."""
-
-    reference: ContractReference
-    kind: Kind[Untyped] | None = None
-    object: Untyped | None = None
-    problem: str = ""
-    """Why it is not known whether the template exists. Empty if it is."""
-
-    @property
-    def named_so(self) -> bool:
-        """Whether the reference is to a template at all. What is none is not looked at."""
-        return self.reference.kind.endswith(SUFFIX)
-
-    @property
-    def missing(self) -> bool:
-        """Whether there is certainly no such template."""
-        return self.named_so and self.object is None and not self.problem
+Template: TypeAlias = Referenced[Provider]
 
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """What the machines of a deployment are made from. No templates: they were not looked at."""
+    """What the machines of a deployment are made from, bootstrap data first."""
 
-    bootstrap: Template | None = None
-    infrastructure: Template | None = None
-
-    @property
-    def all(self) -> tuple[Template, ...]:
-        """Those that there are references to."""
-        return tuple(each for each in (self.bootstrap, self.infrastructure) if each is not None)
+    all: tuple[Template, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -57,7 +32,7 @@ class Templates:
     @property
     def problem(self) -> str:
         """Why it is not known whether they exist. Empty if it is."""
-        return " ".join(each.problem for each in self.all if each.problem)
+        return " ".join(each.problem for each in self.all if each.problem and not each.missing)
 
 
 NOT_LOOKED_AT: Final = Templates()
@@ -70,24 +45,7 @@ def references(deployment: MachineDeployment) -> tuple[ContractReference, ...]:
     return tuple(each for each in (config, spec.infrastructure_ref) if each is not None and each.kind.endswith(SUFFIX))
 
 
-def look_up(rt: Runtime, deployment: MachineDeployment) -> Templates:
-    """Follow the references of a deployment, by cached reads alone. The kinds must be in the cache."""
-    spec = deployment.spec.template.spec
+def templates_of(rt: Runtime, deployment: MachineDeployment) -> Templates:
+    """Follow the references of a deployment, by cached reads alone."""
     namespace = deployment.metadata.namespace
-    config = spec.bootstrap.config_ref
-    return Templates(
-        bootstrap=None if config is None else _look_up(rt, namespace, config),
-        infrastructure=_look_up(rt, namespace, spec.infrastructure_ref),
-    )
-
-
-def _look_up(rt: Runtime, namespace: str, reference: ContractReference) -> Template:
-    if not reference.kind.endswith(SUFFIX):
-        return Template(reference)
-    try:
-        kind = rt.kinds.resolve(reference.api_group, reference.kind).kind
-    except NotInstalled:
-        return Template(reference)
-    except NoContract as error:
-        return Template(reference, problem=str(error))
-    return Template(reference, kind, rt.cache.get(kind, Key(namespace, reference.name)))
+    return Templates(tuple(look_up(rt, namespace, each, Provider) for each in references(deployment)))

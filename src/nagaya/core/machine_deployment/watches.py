@@ -16,6 +16,7 @@ from nagaya.api.cluster.name_template import RANDOM_LENGTH
 from nagaya.api.untyped import Untyped
 from nagaya.core.machine_deployment.seen import ORPHANS, STEMS, selector_of
 from nagaya.core.machine_deployment.templates import references
+from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import Definition
@@ -61,8 +62,7 @@ class OfCluster:
     cache: Cache
 
     def __call__(self, change: Change[Cluster]) -> Iterable[Key]:
-        old, new = change
-        if old is not None and new is not None and bool(old.spec.paused) == bool(new.spec.paused):
+        if not is_news(change, lambda each: bool(each.spec.paused)):
             return ()
         key = Key.of(change.object)
         return [Key.of(each) for each in self.cache.by(MACHINE_DEPLOYMENTS, _BY_CLUSTER, str(key))]
@@ -76,8 +76,7 @@ class OfTemplate:
     kind: str
 
     def __call__(self, change: Change[Untyped]) -> Iterable[Key]:
-        old, new = change
-        if old is not None and new is not None and old.metadata.owner_references == new.metadata.owner_references:
+        if not is_news(change, lambda each: each.metadata.owner_references):
             return ()
         name = f"{self.kind}/{Key.of(change.object)}"
         return [Key.of(each) for each in self.cache.by(MACHINE_DEPLOYMENTS, _BY_TEMPLATE, name)]
@@ -90,12 +89,8 @@ class OfTemplateKind:
     cache: Cache
 
     def __call__(self, change: Change[Definition]) -> Iterable[Key]:
-        old, new = change
-        if old is not None and new is not None and old.metadata.labels == new.metadata.labels:
-            return ()
-        spec = change.object.spec
-        name = f"{spec.names.kind}.{spec.group}"
-        return [Key.of(each) for each in self.cache.by(MACHINE_DEPLOYMENTS, _BY_TEMPLATE_KIND, name)]
+        kind = changed_kind(change)
+        return [Key.of(each) for each in self.cache.by(MACHINE_DEPLOYMENTS, _BY_TEMPLATE_KIND, kind)] if kind else ()
 
 
 def _namespace_of_orphan(machine_set: MachineSet) -> Iterable[str]:

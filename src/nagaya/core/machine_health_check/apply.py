@@ -20,11 +20,13 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS, MachineHealthCheck
-from nagaya.api.meta import Condition, OwnerReference
+from nagaya.api.meta import Condition
+from nagaya.core.conditions import with_conditions
 from nagaya.core.machine_health_check.plan import Plan, Step
 from nagaya.core.machine_health_check.seen import Seen
+from nagaya.core.owners import owner, with_owner
 from nagaya.kube.api import Api
-from nagaya.kube.conditions import condition, set_condition
+from nagaya.kube.conditions import condition
 from nagaya.kube.errors import AlreadyExists, ApiError
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
@@ -51,7 +53,7 @@ class Apply:
 
     async def belong(self, check: MachineHealthCheck, cluster: Cluster) -> MachineHealthCheck:
         """Tie a check to its cluster: it goes with it, and is found by it."""
-        owners = owners_with(check.metadata.owner_references, cluster)
+        owners = with_owner(check.metadata.owner_references, owner(CLUSTERS, cluster))
         return await self._api.metadata(
             MACHINE_HEALTH_CHECKS, check, labels={labels.CLUSTER_NAME: check.spec.cluster_name}, owners=owners
         )
@@ -93,10 +95,9 @@ class Apply:
         """Write the conditions of a machine, if they are news."""
         machine = step.machine
         told = [step.health] if remedy is None else [step.health, remedy]
-        after = machine.status.conditions
-        for each in told:
-            after = set_condition(after, each, now=seen.now, generation=machine.metadata.generation)
-        if after is machine.status.conditions:
+        before = machine.status.conditions
+        after = with_conditions(before, told, now=seen.now, generation=machine.metadata.generation)
+        if after is before:
             return False
         api: Api = self._api if remedy is None else self._handing_over
         content = {"conditions": msgspec.to_builtins(after)}
@@ -105,19 +106,6 @@ class Apply:
             note = f"Machine {Key.of(machine)} has been marked as unhealthy by {Key.of(seen.check)}"
             self._rt.recorder.normal(MACHINES, machine, MARKED_UNHEALTHY, note)
         return True
-
-
-def owners_with(present: tuple[OwnerReference, ...], cluster: Cluster) -> tuple[OwnerReference, ...]:
-    """The owners, with the cluster among them once."""
-    wanted = OwnerReference(
-        api_version=CLUSTERS.api_version, kind=CLUSTERS.kind, name=cluster.metadata.name, uid=cluster.metadata.uid
-    )
-    for index, each in enumerate(present):
-        group = each.api_version.rpartition("/")[0]
-        if (group, each.kind, each.name) == (CLUSTERS.group, CLUSTERS.kind, wanted.name):
-            same = (each.api_version, each.uid) == (wanted.api_version, wanted.uid)
-            return present if same else (*present[:index], wanted, *present[index + 1 :])
-    return (*present, wanted)
 
 
 def _creation_failed() -> Condition:

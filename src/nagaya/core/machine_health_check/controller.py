@@ -7,7 +7,6 @@ taken when the next machine may run out of time.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable
 from typing import Final
@@ -21,32 +20,26 @@ from nagaya.api.cluster.machine_health_check import (
     MachineHealthCheckStatus,
 )
 from nagaya.api.cluster.pause import why_paused
-from nagaya.core.machine_health_check.apply import MANAGER, Apply, Failure
+from nagaya.core.external import listed
+from nagaya.core.failures import worst
+from nagaya.core.machine_health_check.apply import MANAGER, Apply
 from nagaya.core.machine_health_check.external import RemediationKinds
 from nagaya.core.machine_health_check.plan import Plan, plan
 from nagaya.core.machine_health_check.seen import observe
-from nagaya.core.machine_health_check.status import (
-    CONDITIONS,
-    FIELDS,
-    status,
-    status_while_blind,
-    status_while_paused,
-)
+from nagaya.core.machine_health_check.status import CONDITIONS, FIELDS, status, status_while_blind
 from nagaya.core.machine_health_check.tenants import Tenants
 from nagaya.core.machine_health_check.verdict import control_plane_initialized
 from nagaya.core.machine_health_check.watches import Checks, ChecksOfTemplate
+from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import Controller, Result, Watch
-from nagaya.kube.errors import Conflict
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
 RESTRICTED: Final = "RemediationRestricted"
-LISTING_TIMEOUT: Final = 10.0
-"""How long a reconcile waits for the objects of a kind that was not known before, in seconds."""
 
 
 def controller(rt: Runtime) -> Controller:
@@ -103,7 +96,7 @@ class MachineHealthChecks:
         await self._tell(check, told)
         self._announce(check, told, planned)
         if failures:
-            raise _one(failures)
+            raise worst(failures, "several machines could not be told")
         return None if planned.again_after is None else Result(planned.again_after.total_seconds())
 
     async def _tell(self, check: MachineHealthCheck, told: MachineHealthCheckStatus) -> None:
@@ -127,24 +120,9 @@ class MachineHealthChecks:
         template, request = self._kinds.template(reference), self._kinds.request(reference)
         if template is not None:
             self.controller.watch(template, ChecksOfTemplate(cache, f"{template.kind}.{template.group}"))
-        for kind in (template, request):
-            if kind is None:
-                continue
-            if not cache.has(kind):
-                cache.start(kind)
-            if not cache.is_synced(kind):
-                async with asyncio.timeout(LISTING_TIMEOUT):
-                    await cache.synced(kind)
+        await listed(cache, [kind for kind in (template, request) if kind is not None])
 
     def _look_at(self, keys: Iterable[Key]) -> None:
         if self.controller.running:
             for key in keys:
                 self.controller.queue.add(key)
-
-
-def _one(failures: list[Failure]) -> Exception:
-    """What to raise: a conflict only if there is nothing worse, since it is retried without a word."""
-    serious = [each for each in failures if not isinstance(each, Conflict)]
-    if len(serious) > 1:
-        return ExceptionGroup("several machines could not be told", serious)
-    return (serious or failures)[0]

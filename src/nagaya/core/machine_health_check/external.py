@@ -15,8 +15,9 @@ from nagaya.api.cluster.machine_health_check import MachineHealthCheck
 from nagaya.api.cluster.reference import TemplateReference
 from nagaya.api.contract.template import SUFFIX, clone
 from nagaya.api.kind import Kind
-from nagaya.api.meta import OwnerReference
 from nagaya.api.untyped import Untyped
+from nagaya.core.external import keep
+from nagaya.core.owners import owner
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.key import Key
@@ -41,8 +42,7 @@ class RemediationKinds:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        if not cache.has(DEFINITIONS):
-            cache.start(DEFINITIONS)
+        keep(cache, (DEFINITIONS,))
         cache.add_index(DEFINITIONS, _BY_NAMES, lambda each: (f"{each.spec.names.kind}.{each.spec.group}",))
 
     def template(self, reference: TemplateReference) -> Kind[Untyped] | None:
@@ -76,7 +76,5 @@ def look_up(cache: Cache, kinds: RemediationKinds, check: MachineHealthCheck) ->
 
 def request_for(template: Untyped, machine: Machine) -> Untyped:
     """The request to remediate a machine. It goes with the machine."""
-    owner = OwnerReference(
-        api_version=MACHINES.api_version, kind=MACHINES.kind, name=machine.metadata.name, uid=machine.metadata.uid
-    )
-    return clone(template, name=machine.metadata.name, cluster=machine.spec.cluster_name, owner=owner)
+    name = machine.metadata.name
+    return clone(template, name=name, cluster=machine.spec.cluster_name, owner=owner(MACHINES, machine))

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
-from nagaya.api.admission.selector import Selector, parse
+from nagaya.api.admission.selector import read
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.annotations import PAUSED, SKIP_REMEDIATION
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_health_check import MachineHealthCheck
-from nagaya.core.machine.tenant_node import NODES, Node
 from nagaya.core.machine_health_check.external import External, RemediationKinds, look_up
 from nagaya.core.machine_health_check.verdict import control_plane_initialized
+from nagaya.core.node import NODES, Node
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote
 from nagaya.kube.runtime import Runtime
@@ -58,7 +56,7 @@ def observe(rt: Runtime, kinds: RemediationKinds, check: MachineHealthCheck, clu
         remote = rt.remotes.get(Key.of(cluster))
         if remote is None or not remote.cache.is_synced(NODES):
             return Seen(check, cluster, now, blind=True)
-    selector = selector_of(check)
+    selector = read(check.spec.selector)
     place = str(Key(check.metadata.namespace, check.spec.cluster_name))
     targets = tuple(
         _target(each, remote)
@@ -66,11 +64,6 @@ def observe(rt: Runtime, kinds: RemediationKinds, check: MachineHealthCheck, clu
         if selector.matches(each.metadata.labels) and not skipped(each)
     )
     return Seen(check, cluster, now, targets, look_up(rt.cache, kinds, check))
-
-
-def selector_of(check: MachineHealthCheck) -> Selector:
-    """Which machines of the cluster are checked. Raises InvalidSelector."""
-    return parse(msgspec.to_builtins(check.spec.selector))
 
 
 def skipped(machine: Machine) -> bool:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from nagaya.api.admission.selector import InvalidSelector
+from nagaya.api.admission.selector import InvalidSelector, read
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.cluster_conditions import ClusterCondition
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS, MachineHealthCheck
 from nagaya.api.contract.template import SUFFIX
-from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core.machine.tenant_node import Node
-from nagaya.core.machine_health_check.seen import BY_CLUSTER_LABEL, cluster_label, selector_of
+from nagaya.core.external import keep
+from nagaya.core.machine_health_check.seen import BY_CLUSTER_LABEL, cluster_label
+from nagaya.core.news import is_news
+from nagaya.core.node import Node
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.conditions import get
@@ -45,10 +46,7 @@ class Checks:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        kinds: tuple[Kind[Any], ...] = (MACHINE_HEALTH_CHECKS, MACHINES, CLUSTERS)
-        for kind in kinds:
-            if not cache.has(kind):
-                cache.start(kind)
+        keep(cache, (MACHINE_HEALTH_CHECKS, MACHINES, CLUSTERS))
         cache.add_index(MACHINES, BY_CLUSTER_LABEL, cluster_label)
         cache.add_index(MACHINES, _BY_NODE, _node)
         cache.add_index(MACHINE_HEALTH_CHECKS, _BY_CLUSTER, lambda each: (str(_cluster(each)),))
@@ -61,8 +59,7 @@ class Checks:
 
     def of_cluster(self, change: Change[Cluster]) -> Iterable[Key]:
         """All checks of a Cluster that came, went, was paused, or may be judged from now on."""
-        old, new = change
-        if old is not None and new is not None and _facts_of_cluster(old) == _facts_of_cluster(new):
+        if not is_news(change, _facts_of_cluster):
             return ()
         return self.in_cluster(Key.of(change.object))
 
@@ -80,8 +77,7 @@ class Checks:
 
     def of_node(self, cluster: Key, change: Change[Node]) -> Iterable[Key]:
         """The checks of the machine that a Node of a tenant runs on, unless its conditions are what they were."""
-        old, new = change
-        if old is not None and new is not None and old.status.conditions == new.status.conditions:
+        if not is_news(change, lambda node: node.status.conditions):
             return ()
         machines = self._cache.by(MACHINES, _BY_NODE, f"{cluster} {change.object.metadata.name}")
         return {Key.of(check): None for machine in machines for check in self._of(cluster) if _selects(check, machine)}
@@ -136,7 +132,7 @@ def _facts_of_machine(machine: Machine | None, check: MachineHealthCheck) -> tup
 
 def _selects(check: MachineHealthCheck, machine: Machine) -> bool:
     try:
-        return selector_of(check).matches(machine.metadata.labels)
+        return read(check.spec.selector).matches(machine.metadata.labels)
     except InvalidSelector:
         return False
 

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from nagaya.api.cluster import machine_set as machine_sets
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
-from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.api.cluster.machine_set import FINALIZER, MACHINE_SETS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.core.finalizer import release
 from nagaya.core.machine_set.creation import Creation
 from nagaya.core.machine_set.field_ownership import metadata_change
 from nagaya.core.machine_set.plan import Plan
@@ -99,9 +99,7 @@ class Apply:
             case Create():
                 await self._create(seen, step)
             case Release():
-                present = self._rt.cache.get(MACHINE_SETS, Key.of(machine_set)) or machine_set
-                rest = tuple(each for each in present.metadata.finalizers if each != machine_sets.FINALIZER)
-                await self._api.metadata(MACHINE_SETS, present, finalizers=rest)
+                await release(self._rt, self._api, MACHINE_SETS, machine_set, FINALIZER)
 
     async def _create(self, seen: Seen, step: Create) -> None:
         try:

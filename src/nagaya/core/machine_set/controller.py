@@ -8,41 +8,27 @@ and nothing is made or deleted on the word of a cache that has not been filled y
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Collection
-from typing import Final
 
-from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
+from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet, MachineSetStatus
 from nagaya.api.cluster.pause import why_paused
+from nagaya.core.external import keep, listed
 from nagaya.core.machine_set.apply import Apply
 from nagaya.core.machine_set.plan import plan
 from nagaya.core.machine_set.preflight import ALL
 from nagaya.core.machine_set.propagation import MANAGER, fingerprint
 from nagaya.core.machine_set.provider_objects import provider_kinds
 from nagaya.core.machine_set.seen import Seen, observe
-from nagaya.core.machine_set.status import (
-    CONDITIONS,
-    FIELDS,
-    paused_status,
-    seconds_until_news,
-    status,
-)
-from nagaya.core.machine_set.watches import (
-    SetsOfControlPlane,
-    SetsOfTemplate,
-    add_indexes,
-    watches,
-)
-from nagaya.kube.controller import Controller, Result
+from nagaya.core.machine_set.status import CONDITIONS, FIELDS, seconds_until_news, status
+from nagaya.core.machine_set.watches import SetsOfControlPlane, SetsOfTemplate, add_indexes, watches
+from nagaya.core.pause import status_while_paused
+from nagaya.kube.controller import SETTLE, Controller, Result
 from nagaya.kube.errors import ApiError, Conflict
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
 log = logging.getLogger(__name__)
-
-FILL_TIMEOUT: Final = 10.0
-"""How long a look at a set may wait for the first list of a provider's kind, in seconds."""
 
 
 class MachineSets:
@@ -55,7 +41,9 @@ class MachineSets:
         self._apply = Apply(rt)
         self._said: dict[Key, int] = {}  # what machines were last brought in line with, as a fingerprint
         add_indexes(rt.cache)
-        self.controller = Controller("machineset", MACHINE_SETS, self.reconcile, watches=watches(rt.cache))
+        self.controller = Controller(
+            "machineset", MACHINE_SETS, self.reconcile, watches=watches(rt.cache), settle=SETTLE
+        )
 
     async def reconcile(self, key: Key) -> Result | None:
         """Look at one set."""
@@ -67,9 +55,7 @@ class MachineSets:
             return None
         seen = self._see(machine_set)
         if why := why_paused(seen.cluster, machine_set, MACHINE_SETS.kind):
-            await self._api.status(
-                MACHINE_SETS, machine_set, paused_status(seen, why), conditions=CONDITIONS, fields=FIELDS
-            )
+            await self._tell(machine_set, status_while_paused(machine_set, why, seen.now))
             return None
         if seen.cluster is None and not machine_set.metadata.deleting:
             log.info("MachineSet %s waits for its Cluster %s", key, machine_set.spec.cluster_name)
@@ -92,17 +78,19 @@ class MachineSets:
         if after is not None:
             complete = planned.complete and failure is None
             told = status(after, planned.on_hold, generation, complete=complete)
-            await self._api.status(MACHINE_SETS, after.machine_set, told, conditions=CONDITIONS, fields=FIELDS)
+            await self._tell(after.machine_set, told)
         if failure is not None:
             raise failure
         return None if after is None else Result(requeue_after=seconds_until_news(after))
 
     def _see(self, machine_set: MachineSet) -> Seen:
         """Look. The set is settled if this process, or another before it, was through with what it says now."""
-        rt = self._rt
         settled = machine_set.status.observed_generation == machine_set.metadata.generation
         settled = settled or self._said.get(Key.of(machine_set)) == fingerprint(machine_set)
-        return observe(rt.cache, rt.kinds, machine_set, rt.world.clock.now(), settled=settled)
+        return observe(self._rt, machine_set, settled=settled)
+
+    async def _tell(self, machine_set: MachineSet, told: MachineSetStatus) -> None:
+        await self._api.status(MACHINE_SETS, machine_set, told, conditions=CONDITIONS, fields=FIELDS)
 
     def _look_again(self, before: Seen) -> Seen | None:
         """The set as it is now. None if it is gone, or another one has its name."""
@@ -114,20 +102,15 @@ class MachineSets:
     async def _follow_providers(self, machine_set: MachineSet) -> None:
         """Have the kinds of providers in the cache: an empty one would look as if nothing existed."""
         rt = self._rt
-        kinds = provider_kinds(rt.cache, rt.kinds, machine_set)
-        wanted = [*kinds.templates, *kinds.made, *([kinds.control_plane] if kinds.control_plane else [])]
-        for kind in wanted:
-            if not rt.cache.has(kind):
-                rt.cache.start(kind)
+        kinds = provider_kinds(rt, machine_set)
         for kind in kinds.templates:
             self.controller.watch(kind, SetsOfTemplate(rt.cache, kind))
         if kinds.control_plane is not None:
             self.controller.watch(kinds.control_plane, SetsOfControlPlane(rt.cache))
-        waiting = [kind for kind in wanted if not rt.cache.is_synced(kind)]
+        keep(rt.cache, kinds.all)
         # A set that goes needs nothing of providers: one that does not answer must not hold it.
-        if waiting and not machine_set.metadata.deleting:
-            async with asyncio.timeout(FILL_TIMEOUT):
-                await rt.cache.synced(*waiting)
+        if not machine_set.metadata.deleting:
+            await listed(rt.cache, kinds.all)
 
 
 def controller(rt: Runtime, *, preflight_checks: Collection[str] = (ALL,)) -> Controller:

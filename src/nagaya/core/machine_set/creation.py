@@ -19,12 +19,8 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.name_template import RANDOM_ALPHABET, RANDOM_LENGTH, TemplateError, generate_name
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.template import clone
-from nagaya.core.machine_set.propagation import (
-    machine_annotations,
-    machine_labels,
-    new_machine,
-    owner_reference,
-)
+from nagaya.core import owners
+from nagaya.core.machine_set.propagation import machine_annotations, machine_labels, new_machine
 from nagaya.core.machine_set.provider_objects import Made, Template
 from nagaya.core.machine_set.seen import Seen
 from nagaya.kube.api import Api
@@ -94,7 +90,7 @@ class Creation:
             template.object,
             name=name,
             cluster=self._set.spec.cluster_name,
-            owner=owner_reference(self._set),
+            owner=owners.owner(MACHINE_SETS, self._set),
             labels=machine_labels(self._set),
             annotations=machine_annotations(self._set),
         )

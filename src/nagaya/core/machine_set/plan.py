@@ -20,14 +20,13 @@ from nagaya.api.cluster.annotations import (
     PENDING_ACKNOWLEDGE_MOVE,
     RECEIVE_MACHINES_FROM_MACHINE_SETS,
 )
-from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
-from nagaya.api.meta import OwnerReference
+from nagaya.core import owners
 from nagaya.core.machine_set.deletion_order import first_to_go
 from nagaya.core.machine_set.preflight import preflight
 from nagaya.core.machine_set.propagation import (
     contains,
-    controller_reference,
     existing_machine,
     in_line,
     machine_annotations,
@@ -96,8 +95,8 @@ def _claim(seen: Seen) -> Iterator[Step]:
     if metadata.labels.get(label.CLUSTER_NAME) != spec.cluster_name:
         change["labels"] = {label.CLUSTER_NAME: spec.cluster_name}
     if cluster is not None and _stands_alone(seen):
-        owners = _with_owner(metadata.owner_references, _owner(cluster))
-        change["ownerReferences"] = [msgspec.to_builtins(each) for each in owners]
+        owned = owners.with_owner(metadata.owner_references, owners.owner(CLUSTERS, cluster))
+        change["ownerReferences"] = [msgspec.to_builtins(each) for each in owned]
     tie = {label.CLUSTER_NAME: spec.cluster_name}
     content: dict[str, Any] = {"metadata": change} if change else {}
     # The specification of a deployment's set is the deployment's: it would write it back, and so on for ever.
@@ -114,29 +113,30 @@ def _stands_alone(seen: Seen) -> bool:
     # After a restore from a backup the deployment claims its sets again; until then they are nobody's.
     if seen.of_deployment:
         return False
-    owners = {each.kind for each in seen.machine_set.metadata.owner_references if _of_core(each)}
-    return not owners & {MACHINE_DEPLOYMENTS.kind, CLUSTERS.kind}
+    present = seen.machine_set.metadata.owner_references
+    return not any(owners.is_a(each, MACHINE_DEPLOYMENTS) or owners.is_a(each, CLUSTERS) for each in present)
 
 
 def _own_templates(seen: Seen) -> Iterator[Step]:
     if seen.cluster is None:
         return
-    owner = _owner(seen.cluster)
+    owner = owners.owner(CLUSTERS, seen.cluster)
     for template in seen.templates:
         if template.object is None:
             continue
         present = template.object.metadata.owner_references
-        if owner not in present:
+        owned = owners.with_owner(present, owner)
+        if owned is not present:
             why = f"{template.reference.kind} {template.reference.name} goes with its Cluster."
-            yield OwnTemplate(template, _with_owner(present, owner), why)
+            yield OwnTemplate(template, owned, why)
 
 
 def _adoptions(seen: Seen) -> Iterator[Step]:
-    ours = controller_reference(seen.machine_set)
+    ours = owners.controller(machine_sets.MACHINE_SETS, seen.machine_set)
     for machine in seen.machines:
         if machine.metadata.controller is None:
-            owners = _with_owner(machine.metadata.owner_references, ours)
-            yield Adopt(machine, owners, f'Adopted Machine "{machine.metadata.name}"')
+            owned = owners.with_owner(machine.metadata.owner_references, ours)
+            yield Adopt(machine, owned, f'Adopted Machine "{machine.metadata.name}"')
 
 
 def _way_out(seen: Seen) -> Iterator[Step]:
@@ -236,26 +236,3 @@ def _complete(seen: Seen) -> bool:
     if seen.of_deployment and not seen.current:
         return True
     return not any(each.missing or each.problem for each in seen.templates)
-
-
-def _owner(cluster: Cluster) -> OwnerReference:
-    return OwnerReference(
-        api_version=CLUSTERS.api_version, kind=CLUSTERS.kind, name=cluster.metadata.name, uid=cluster.metadata.uid
-    )
-
-
-def _of_core(owner: OwnerReference) -> bool:
-    return owner.api_version.rpartition("/")[0] == CLUSTERS.group
-
-
-def _with_owner(present: tuple[OwnerReference, ...], wanted: OwnerReference) -> tuple[OwnerReference, ...]:
-    """The owners with one added; an older reference to the same object is brought up to date."""
-    group = wanted.api_version.rpartition("/")[0]
-
-    def same(each: OwnerReference) -> bool:
-        named = (each.kind, each.name) == (wanted.kind, wanted.name)
-        return named and each.api_version.rpartition("/")[0] == group
-
-    if any(map(same, present)):
-        return tuple(wanted if same(each) else each for each in present)
-    return (*present, wanted)

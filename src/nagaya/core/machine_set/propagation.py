@@ -22,7 +22,7 @@ from nagaya.api.cluster.machine_deletion import DEFAULT_NODE_DELETION_TIMEOUT_SE
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.machine_spec import MachineSpec
 from nagaya.api.cluster.reference import ContractReference
-from nagaya.api.meta import OwnerReference
+from nagaya.core import owners
 from nagaya.kube.patches import difference, same
 
 MANAGER: Final = "nagaya-machineset"
@@ -47,28 +47,6 @@ def machine_labels(machine_set: MachineSet) -> dict[str, str]:
 def machine_annotations(machine_set: MachineSet) -> dict[str, str]:
     """The annotations of machines of the set, and of their objects."""
     return dict(machine_set.spec.template.metadata.annotations)
-
-
-def controller_reference(machine_set: MachineSet) -> OwnerReference:
-    """The set as the owner that manages a machine."""
-    return OwnerReference(
-        api_version=MACHINE_SETS.api_version,
-        kind=MACHINE_SETS.kind,
-        name=machine_set.metadata.name,
-        uid=machine_set.metadata.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )
-
-
-def owner_reference(machine_set: MachineSet) -> OwnerReference:
-    """The set as an owner of providers' objects, until their machine takes them over."""
-    return OwnerReference(
-        api_version=MACHINE_SETS.api_version,
-        kind=MACHINE_SETS.kind,
-        name=machine_set.metadata.name,
-        uid=machine_set.metadata.uid,
-    )
 
 
 def new_machine(
@@ -100,7 +78,7 @@ def in_line(machine_set: MachineSet, machine: Machine) -> bool:
         machine_labels(machine_set).items() <= metadata.labels.items()
         and machine_set.spec.template.metadata.annotations.items() <= metadata.annotations.items()
         and machines.FINALIZER in metadata.finalizers
-        and controller_reference(machine_set) in metadata.owner_references
+        and owners.controller(MACHINE_SETS, machine_set) in metadata.owner_references
     ):
         return False
     wanted = _existing_spec(machine_set, present)
@@ -175,7 +153,7 @@ def _content(machine_set: MachineSet, name: str, spec: MachineSpec) -> dict[str,
         "namespace": machine_set.metadata.namespace,
         "labels": machine_labels(machine_set),
         "finalizers": [machines.FINALIZER],
-        "ownerReferences": [msgspec.to_builtins(controller_reference(machine_set))],
+        "ownerReferences": [msgspec.to_builtins(owners.controller(MACHINE_SETS, machine_set))],
     }
     if annotations := machine_annotations(machine_set):
         metadata["annotations"] = annotations

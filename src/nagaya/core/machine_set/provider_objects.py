@@ -13,14 +13,17 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.reference import ContractReference
-from nagaya.api.contract.provider import ControlPlane
+from nagaya.api.contract.provider import ControlPlane, Provider
 from nagaya.api.contract.template import SUFFIX
 from nagaya.api.contract.versions import NoContract
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.core import owners
+from nagaya.core.external import look_up, served
 from nagaya.kube.cache.cache import Cache
-from nagaya.kube.contract_kinds import ContractKinds, NotInstalled, Resolved
+from nagaya.kube.contract_kinds import ContractKinds, NotInstalled
 from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,24 @@ class ProviderKinds:
     made: frozenset[Kind[Untyped]]
     control_plane: Kind[Untyped] | None
 
+    @property
+    def all(self) -> tuple[Kind[Untyped], ...]:
+        """All of them."""
+        return (*self.templates, *self.made, *([self.control_plane] if self.control_plane else []))
 
-def provider_kinds(cache: Cache, kinds: ContractKinds, machine_set: MachineSet) -> ProviderKinds:
+
+def provider_kinds(rt: Runtime, machine_set: MachineSet) -> ProviderKinds:
     """Which kinds those are. Those that nobody serves are left out."""
     spec = machine_set.spec
     wanted = [spec.template.spec.infrastructure_ref]
     if spec.template.spec.bootstrap.config_ref is not None:
         wanted.append(spec.template.spec.bootstrap.config_ref)
-    kinds_of = KindsOf(kinds)
+    kinds_of = KindsOf(rt.kinds)
     templates = {kinds_of[each.api_group, each.kind] for each in wanted}
     made = {kinds_of[each.api_group, each.kind.removesuffix(SUFFIX)] for each in wanted}
-    for machine in cache.owned(MACHINES, machine_set.metadata.uid):
+    for machine in rt.cache.owned(MACHINES, machine_set.metadata.uid):
         made |= {kinds_of[each.api_group, each.kind] for each in _references(machine)}
-    cluster = cache.get(CLUSTERS, Key(machine_set.metadata.namespace, spec.cluster_name))
+    cluster = rt.cache.get(CLUSTERS, Key(machine_set.metadata.namespace, spec.cluster_name))
     ref = None if cluster is None else cluster.spec.control_plane_ref
     return ProviderKinds(
         frozenset(each for each in templates if each is not None),
@@ -79,19 +87,17 @@ def provider_kinds(cache: Cache, kinds: ContractKinds, machine_set: MachineSet) 
     )
 
 
-def template_of(cache: Cache, kinds: ContractKinds, reference: ContractReference, namespace: str) -> Template:
+def template_of(rt: Runtime, reference: ContractReference, namespace: str) -> Template:
     """The template that a reference means."""
-    template, problem = _resolve(kinds, reference.api_group, reference.kind)
-    made, problem_of_made = _resolve(kinds, reference.api_group, reference.kind.removesuffix(SUFFIX))
-    if template is None:
-        return Template(reference, problem=problem)
-    return Template(
-        reference,
-        kind=template.kind,
-        made=None if made is None else made.kind,
-        object=cache.get(template.kind, Key(namespace, reference.name)),
-        problem=problem_of_made,
-    )
+    found = look_up(rt, namespace, reference, Provider)
+    if found.kind is None:
+        return Template(reference, problem=found.problem)
+    made, problem = None, found.problem
+    try:
+        made = rt.kinds.resolve(reference.api_group, reference.kind.removesuffix(SUFFIX)).kind
+    except (NotInstalled, NoContract) as error:
+        problem = str(error)
+    return Template(reference, found.kind, made, None if found.provider is None else found.provider.object, problem)
 
 
 class KindsOf(dict[tuple[str, str], Kind[Untyped] | None]):
@@ -102,8 +108,7 @@ class KindsOf(dict[tuple[str, str], Kind[Untyped] | None]):
         self._kinds = kinds
 
     def __missing__(self, name: tuple[str, str]) -> Kind[Untyped] | None:
-        found, _ = _resolve(self._kinds, *name)
-        kind = self[name] = None if found is None else found.kind
+        kind = self[name] = served(self._kinds, *name)
         return kind
 
 
@@ -128,29 +133,19 @@ def made_by(cache: Cache, kind: Kind[Untyped], machine_set: MachineSet) -> Itera
     """The objects of a kind that still belong to the set itself."""
     for obj in cache.owned(kind, machine_set.metadata.uid):
         owned = any(
-            each.kind == MACHINE_SETS.kind and each.uid == machine_set.metadata.uid
+            owners.is_a(each, MACHINE_SETS) and each.uid == machine_set.metadata.uid
             for each in obj.metadata.owner_references
         )
         if owned and obj.metadata.namespace == machine_set.metadata.namespace:
             yield Made(kind, obj)
 
 
-def control_plane_of(cache: Cache, kinds: ContractKinds, cluster: Cluster | None) -> tuple[ControlPlane | None, str]:
+def control_plane_of(rt: Runtime, cluster: Cluster | None) -> tuple[ControlPlane | None, str]:
     """The control plane of a cluster; else why it cannot be looked at, which is empty if there is to be none."""
     reference = None if cluster is None else cluster.spec.control_plane_ref
     if cluster is None or reference is None:
         return None, ""
-    found, problem = _resolve(kinds, reference.api_group, reference.kind)
-    if found is None:
-        return None, problem
-    obj = cache.get(found.kind, Key(cluster.metadata.namespace, reference.name)) if cache.has(found.kind) else None
-    if obj is None:
-        return None, f'{found.kind} "{reference.name}" not found'
-    return ControlPlane(obj, found.contract), ""
-
-
-def _resolve(kinds: ContractKinds, group: str, kind: str) -> tuple[Resolved | None, str]:
-    try:
-        return kinds.resolve(group, kind), ""
-    except (NotInstalled, NoContract) as problem:
-        return None, str(problem)
+    found = look_up(rt, cluster.metadata.namespace, reference, ControlPlane)
+    if found.provider is None:
+        return None, found.problem or f'{found.kind} "{reference.name}" not found'
+    return found.provider, ""

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
-from nagaya.api.admission.selector import InvalidSelector, Selector, parse
+from nagaya.api.admission.selector import InvalidSelector, Selector, read
 from nagaya.api.cluster import labels as label
 from nagaya.api.cluster.annotations import REVISION
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
@@ -32,8 +30,8 @@ from nagaya.core.machine_set.provider_objects import (
     template_of,
 )
 from nagaya.kube.cache.cache import Cache
-from nagaya.kube.contract_kinds import ContractKinds
 from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
 
 UNCONTROLLED: Final = "machines that nobody controls"
 """The index of Machines without a controller, by namespace."""
@@ -87,8 +85,9 @@ class Seen:
         return ours.get(REVISION, "") == newest.get(REVISION, "")
 
 
-def observe(cache: Cache, kinds: ContractKinds, machine_set: MachineSet, now: datetime, *, settled: bool) -> Seen:
+def observe(rt: Runtime, machine_set: MachineSet, *, settled: bool) -> Seen:
     """Look at everything. The kinds of `provider_kinds` must be in the cache."""
+    cache = rt.cache
     metadata, spec = machine_set.metadata, machine_set.spec
     namespace = metadata.namespace
     cluster = cache.get(CLUSTERS, Key(namespace, spec.cluster_name))
@@ -101,9 +100,9 @@ def observe(cache: Cache, kinds: ContractKinds, machine_set: MachineSet, now: da
     machines = tuple(_machines(cache, machine_set, selector))
     template = spec.template.spec
     config = template.bootstrap.config_ref
-    infrastructure = template_of(cache, kinds, template.infrastructure_ref, namespace)
-    bootstrap = template_of(cache, kinds, config, namespace) if config is not None else None
-    kinds_of = KindsOf(kinds)
+    infrastructure = template_of(rt, template.infrastructure_ref, namespace)
+    bootstrap = template_of(rt, config, namespace) if config is not None else None
+    kinds_of = KindsOf(rt.kinds)
     provider_objects = {each.metadata.name: tuple(objects_of(cache, kinds_of, each)) for each in machines}
     claimed = {(made.kind, made.object.metadata.name) for found in provider_objects.values() for made in found}
     unclaimed = tuple(
@@ -113,10 +112,10 @@ def observe(cache: Cache, kinds: ContractKinds, machine_set: MachineSet, now: da
         for made in made_by(cache, each.made, machine_set)
         if (made.kind, made.object.metadata.name) not in claimed and cache.get(MACHINES, Key.of(made.object)) is None
     )
-    control_plane, control_plane_problem = control_plane_of(cache, kinds, cluster)
+    control_plane, control_plane_problem = control_plane_of(rt, cluster)
     return Seen(
         machine_set=machine_set,
-        now=now,
+        now=rt.world.clock.now(),
         cluster=cluster,
         deployment=cache.get(MACHINE_DEPLOYMENTS, Key(namespace, name)) if name else None,
         selector=selector,
@@ -134,9 +133,7 @@ def observe(cache: Cache, kinds: ContractKinds, machine_set: MachineSet, now: da
 
 def selector_of(machine_set: MachineSet) -> Selector:
     """Which machines the set chooses: never those of another cluster. Raises InvalidSelector."""
-    content = msgspec.to_builtins(machine_set.spec.selector)
-    labels = {**machine_set.spec.selector.match_labels, label.CLUSTER_NAME: machine_set.spec.cluster_name}
-    return parse({**content, "matchLabels": labels})
+    return read(machine_set.spec.selector, {label.CLUSTER_NAME: machine_set.spec.cluster_name})
 
 
 def _machines(cache: Cache, machine_set: MachineSet, selector: Selector | None) -> list[Machine]:

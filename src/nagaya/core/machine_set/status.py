@@ -5,31 +5,32 @@ condition; the texts are Cluster API's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 
 import msgspec
 
-from nagaya.api.cluster import pause
 from nagaya.api.cluster.annotations import PENDING_ACKNOWLEDGE_MOVE
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_set import MachineSetStatus
 from nagaya.api.cluster.machine_set_conditions import MachineSetCondition, MachineSetReason
 from nagaya.api.meta import Condition
-from nagaya.core.machine_set.kubernetes_version import status_versions
-from nagaya.core.machine_set.machines import named, to_be_remediated, unhealthy, updating_in_place
+from nagaya.core.conditions import with_conditions
+from nagaya.core.kubernetes_version import of_machines
+from nagaya.core.machine_health import to_be_remediated, unhealthy
+from nagaya.core.machine_set.in_place import updating_in_place
 from nagaya.core.machine_set.seen import Seen
-from nagaya.core.machine_set.stale_machines import stale
+from nagaya.core.names import machines_named
+from nagaya.core.pause import NOT_PAUSED
+from nagaya.core.stale_machines import stale
+from nagaya.core.up_to_date import judged, judgements
 from nagaya.kube.conditions import (
     DefaultMerge,
     Source,
     aggregate,
     condition,
-    get,
     is_true,
     reasons,
-    set_condition,
 )
 
 CONDITIONS: Final = tuple(MachineSetCondition)
@@ -45,22 +46,14 @@ FIELDS: Final = (
 )
 """The fields of the status that are this controller's."""
 
-TIME_TO_REPORT: Final = timedelta(seconds=10)
-"""How long a new machine may say nothing about being up to date without anybody worrying."""
 CHECK_THE_LOGS: Final = "Please check controller logs for errors"
-
-
-def paused_status(seen: Seen, why: str) -> MachineSetStatus:
-    """The status as it is, with the news that the set is paused."""
-    status = seen.machine_set.status
-    told = condition(pause.CONDITION, True, pause.PAUSED, why)
-    return msgspec.structs.replace(status, conditions=_with(seen, [told], seen.machine_set.metadata.generation))
 
 
 def status(seen: Seen, on_hold: Sequence[str], generation: int, *, complete: bool) -> MachineSetStatus:
     """The status of a set that is not paused. `generation` is that of the specification that was worked on."""
     present = seen.machine_set.status
-    conditions = _with(seen, _conditions(seen, on_hold), generation)
+    told = _conditions(seen, on_hold)
+    conditions = with_conditions(present.conditions, told, now=seen.now, generation=generation)
     observed = generation if complete else present.observed_generation
     if seen.selector is None:
         return msgspec.structs.replace(present, conditions=conditions, observed_generation=observed)
@@ -72,16 +65,15 @@ def status(seen: Seen, on_hold: Sequence[str], generation: int, *, complete: boo
         ready_replicas=_count(counted, MachineCondition.READY),
         available_replicas=_count(counted, MachineCondition.AVAILABLE),
         up_to_date_replicas=_count(counted, MachineCondition.UP_TO_DATE),
-        versions=status_versions(seen.machines),
+        versions=of_machines(seen.machines),
         observed_generation=observed,
     )
 
 
 def _conditions(seen: Seen, on_hold: Sequence[str]) -> list[Condition]:
-    not_paused = condition(pause.CONDITION, False, pause.NOT_PAUSED)
     if seen.selector is None:
         return [
-            not_paused,
+            NOT_PAUSED,
             *(
                 condition(each, "Unknown", MachineSetReason.INTERNAL_ERROR, CHECK_THE_LOGS)
                 for each in CONDITIONS
@@ -89,7 +81,7 @@ def _conditions(seen: Seen, on_hold: Sequence[str]) -> list[Condition]:
             ),
         ]
     return [
-        not_paused,
+        NOT_PAUSED,
         scaling_up(seen, on_hold),
         scaling_down(seen),
         machines_ready(seen),
@@ -144,11 +136,7 @@ def machines_up_to_date(seen: Seen) -> Condition:
             MachineSetReason.NOT_UP_TO_DATE, MachineSetReason.UP_TO_DATE_UNKNOWN, MachineSetReason.UP_TO_DATE
         )
     )
-    machines = [
-        each
-        for each in seen.machines
-        if get(each.status.conditions, MachineCondition.UP_TO_DATE) is not None or not _new(each, seen)
-    ]
+    machines = judged(seen.machines, seen.now)
     return _of_all(machines, MachineCondition.UP_TO_DATE, MachineSetCondition.MACHINES_UP_TO_DATE, strategy)
 
 
@@ -161,7 +149,7 @@ def remediating(seen: Seen) -> Condition:
         found = aggregate(sources, MachineCondition.OWNER_REMEDIATED)
         return condition(type, True, MachineSetReason.REMEDIATING, found.message)
     names = [each.metadata.name for each in seen.machines if unhealthy(each)]
-    message = f"{named(names)} not healthy (not to be remediated by MachineSet)" if names else ""
+    message = f"{machines_named(names)} not healthy (not to be remediated by MachineSet)" if names else ""
     return condition(type, False, MachineSetReason.NOT_REMEDIATING, message)
 
 
@@ -179,12 +167,7 @@ def deleting(seen: Seen) -> Condition:
 
 def seconds_until_news(seen: Seen) -> float | None:
     """When the passing of time alone changes what is told, in seconds from now. None if it does not."""
-    moments = [
-        each.metadata.creation_timestamp + TIME_TO_REPORT
-        for each in seen.machines
-        if each.metadata.creation_timestamp is not None
-        and get(each.status.conditions, MachineCondition.UP_TO_DATE) is None
-    ]
+    moments = judgements(seen.machines)
     if seen.machine_set.metadata.deleting or (seen.machine_set.spec.replicas or 0) < len(seen.machines):
         moments += stale(seen.machines, seen.now).changes
     return min(((each - seen.now).total_seconds() for each in moments if each > seen.now), default=None)
@@ -217,17 +200,5 @@ def _with_stale(message: str, seen: Seen) -> str:
     return f"{message}\n* {late}" if late else message
 
 
-def _new(machine: Machine, seen: Seen) -> bool:
-    created = machine.metadata.creation_timestamp
-    return created is not None and seen.now - created < TIME_TO_REPORT
-
-
 def _count(machines: Sequence[Machine], type: str) -> int:
     return sum(is_true(each.status.conditions, type) for each in machines)
-
-
-def _with(seen: Seen, told: Sequence[Condition], generation: int) -> tuple[Condition, ...]:
-    conditions = seen.machine_set.status.conditions
-    for each in told:
-        conditions = set_condition(conditions, each, now=seen.now, generation=generation)
-    return conditions

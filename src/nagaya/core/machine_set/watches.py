@@ -20,7 +20,9 @@ from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.template import SUFFIX
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.core.external import keep
 from nagaya.core.machine_set.seen import UNCONTROLLED, selector_of
+from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import DEFINITIONS, Definition
@@ -37,9 +39,7 @@ _BY_KIND: Final = "machine sets that use a kind"
 def add_indexes(cache: Cache) -> None:
     """What the mappings and the look at a set need to find things."""
     kinds: tuple[Kind[Any], ...] = (CLUSTERS, MACHINES, MACHINE_DEPLOYMENTS, MACHINE_SETS)
-    for kind in kinds:
-        if not cache.has(kind):
-            cache.start(kind)
+    keep(cache, kinds)
     cache.add_index(MACHINES, UNCONTROLLED, lambda each: () if each.metadata.controller else (each.metadata.namespace,))
     cache.add_index(MACHINE_SETS, _BY_CLUSTER, lambda each: (_place(each, each.spec.cluster_name),))
     cache.add_index(MACHINE_SETS, _BY_DEPLOYMENT, _deployment)
@@ -81,11 +81,8 @@ class SetsOfDeployment:
 
     def __call__(self, change: Change[MachineDeployment]) -> Iterable[Key]:
         """The keys of its sets, unless nothing changed but its status."""
-        old, new = change
-        if old is not None and new is not None:
-            same_metadata = old.metadata.annotations == new.metadata.annotations
-            if same_metadata and old.metadata.generation == new.metadata.generation:
-                return ()
+        if not is_news(change, lambda each: (each.metadata.annotations, each.metadata.generation)):
+            return ()
         found = change.object
         return _keys(self.cache.by(MACHINE_SETS, _BY_DEPLOYMENT, _place(found, found.metadata.name)))
 
@@ -98,13 +95,8 @@ class SetsOfCluster:
 
     def __call__(self, change: Change[Cluster]) -> Iterable[Key]:
         """The keys of its sets, unless nothing changed but its status."""
-        old, new = change
-        if old is not None and new is not None:
-            same_metadata = (
-                old.metadata.annotations == new.metadata.annotations and old.metadata.uid == new.metadata.uid
-            )
-            if same_metadata and old.spec == new.spec:
-                return ()
+        if not is_news(change, lambda each: (each.metadata.annotations, each.metadata.uid, each.spec)):
+            return ()
         found = change.object
         return _keys(self.cache.by(MACHINE_SETS, _BY_CLUSTER, _place(found, found.metadata.name)))
 
@@ -117,8 +109,7 @@ class SetsOfControlPlane:
 
     def __call__(self, change: Change[Untyped]) -> Iterable[Key]:
         """The keys of the sets of its cluster, unless no version changed."""
-        old, new = change
-        if old is not None and new is not None and _versions(old) == _versions(new):
+        if not is_news(change, _versions):
             return ()
         found = change.object
         names = {each.name for each in found.metadata.owner_references if each.kind == CLUSTERS.kind}
@@ -150,15 +141,13 @@ class SetsThatUseKind:
 
     def __call__(self, change: Change[Definition]) -> Iterable[Key]:
         """The keys of the sets that use the kind."""
-        old, new = change
-        if old is not None and new is not None and old.metadata.labels == new.metadata.labels:
+        kind = changed_kind(change)
+        if not kind:
             return ()
-        spec = change.object.spec
-        group, kind = spec.group, spec.names.kind
-        sets = self.cache.by(MACHINE_SETS, _BY_KIND, f"{kind}.{group}")
+        sets = self.cache.by(MACHINE_SETS, _BY_KIND, kind)
         for cluster in self.cache.list(CLUSTERS):
             ref = cluster.spec.control_plane_ref
-            if ref is not None and (ref.api_group, ref.kind) == (group, kind):
+            if ref is not None and f"{ref.kind}.{ref.api_group}" == kind:
                 sets += self.cache.by(MACHINE_SETS, _BY_CLUSTER, _place(cluster, cluster.metadata.name))
         return _keys(sets)
 

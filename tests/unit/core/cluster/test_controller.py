@@ -47,7 +47,6 @@ def test_a_cluster_comes_up_with_few_writes_and_no_conflict() -> None:
                 "PATCH clusters/harbour",  # the finalizer
                 "PATCH clusters/harbour/status",
                 "PATCH boatclusters/harbour",
-                "PATCH clusters/harbour/status",
                 "PATCH boatcontrolplanes/harbour",
                 "PATCH clusters/harbour/status",
                 "PATCH clusters/harbour",  # the endpoint

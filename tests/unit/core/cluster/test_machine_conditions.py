@@ -85,6 +85,7 @@ def test_machines_up_to_date(machines: Sequence[Draft[Machine]], expected: Told)
 def test_a_new_machine_is_looked_at_again_when_its_grace_is_over() -> None:
     assert next_judgement(made([machine("a")]), NOW) is None
     assert next_judgement(made([machine("a").having(metadata=JUST_NOW)]), NOW) == 6.0
+    assert next_judgement(made([machine("a").having(metadata=JUST_NOW)]), NOW + timedelta(seconds=6)) is None
     assert next_judgement(made([machine("a").having(metadata=JUST_NOW).reporting("UpToDate", "True")]), NOW) is None
 
 

@@ -32,7 +32,7 @@ def test_a_reference_tells_what_it_leads_to() -> None:
             await here.change(INFRASTRUCTURE, status={"initialization": {"provisioned": "yes"}})
             found = references.infrastructure(rt, cluster)
             assert found is not None
-            assert found.object is not None
+            assert found.provider is not None
             assert found.live is None
             assert "status.initialization.provisioned" in found.problem
             assert (await here.cluster()).status.observed_generation is not None

@@ -12,10 +12,10 @@ from nagaya.core.cluster.status import (
     OWNED_FIELDS,
     differs_in_substance,
     next_look,
-    paused_status,
     phase,
     status,
 )
+from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.remote import Probe
 from support.builders import EARLIER, NOW, Draft, date, machine, machine_deployment
@@ -71,7 +71,7 @@ def test_telling_twice_says_the_same_and_keeps_times() -> None:
 
 def test_a_paused_cluster_says_why_and_stays_as_it_was() -> None:
     before = grown_cluster().reporting("Available", "True").having(status={"phase": "Provisioned"}).made()
-    told = paused_status(before, "Cluster spec.paused is set to true", NOW)
+    told = status_while_paused(before, "Cluster spec.paused is set to true", NOW)
     assert [(each.type, each.status, each.reason) for each in told.conditions] == [
         ("Available", "True", "Available"),
         ("Paused", "True", "Paused"),
@@ -99,6 +99,8 @@ def test_other_numbers_and_messages_are_no_news() -> None:
     told = grown_cluster().reporting("WorkersAvailable", "False", message="2 missing")
     other = told.reporting("WorkersAvailable", "False", message="1 missing").having(status={"workers": {"replicas": 2}})
     assert not differs_in_substance(told.made().status, other.made().status)
+    view = told.reporting("WorkerMachinesReady", "True").reporting("ScalingUp", "Unknown")
+    assert not differs_in_substance(told.made().status, view.made().status)
     news = told.reporting("WorkersAvailable", "True")
     assert differs_in_substance(told.made().status, news.made().status)
     assert differs_in_substance(told.made().status, told.having(status={"phase": "Deleting"}).made().status)

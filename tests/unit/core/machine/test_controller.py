@@ -23,7 +23,7 @@ from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.core.machine.controller import controller
 from nagaya.core.machine.seen import Settings, observe
-from nagaya.core.machine.tenant_node import NODES
+from nagaya.core.node import NODES
 from nagaya.kube.cache.change import Change
 from nagaya.kube.client import Client
 from nagaya.kube.conditions import get

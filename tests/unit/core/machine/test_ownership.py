@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from nagaya.api.cluster.cluster import CLUSTERS
-from nagaya.api.cluster.machine import Machine
+from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
-from nagaya.core.machine.ownership import controlled_by, foreign_controller, owners_of_machine, owners_of_provider
+from nagaya.core.machine.ownership import foreign_controller, owners_of_machine, owners_of_provider
+from nagaya.core.owners import controller
 from support.builders import CONTROL_PLANE, INFRASTRUCTURE, Draft, cluster, machine, machine_set, provider
 
 CLUSTER = cluster().made()
@@ -42,7 +43,7 @@ def test_a_machine_takes_the_place_of_the_set_that_made_its_objects() -> None:
     made = machine().made()
     before = provider(INFRASTRUCTURE).owned_by(SET, MACHINE_SETS).made().metadata.owner_references
     after = owners_of_provider(made, CLUSTER, before)
-    assert after == (controlled_by(made),)
+    assert after == (controller(MACHINES, made),)
     assert owners_of_provider(made, CLUSTER, after) == after
 
 
@@ -50,20 +51,20 @@ def test_the_control_plane_is_a_maker_of_control_plane_machines_only() -> None:
     plane = provider(CONTROL_PLANE, "harbour").made()
     before = provider(INFRASTRUCTURE).owned_by(plane, CONTROL_PLANE).made().metadata.owner_references
     worker, member = machine().made(), machine().control_plane().made()
-    assert owners_of_provider(member, CLUSTER, before) == (controlled_by(member),)
-    assert owners_of_provider(worker, CLUSTER, before) == (*before, controlled_by(worker))
+    assert owners_of_provider(member, CLUSTER, before) == (controller(MACHINES, member),)
+    assert owners_of_provider(worker, CLUSTER, before) == (*before, controller(MACHINES, worker))
 
 
 def test_other_owners_stay() -> None:
     before = provider(INFRASTRUCTURE).owned_by(CLUSTER, CLUSTERS).made().metadata.owner_references
     made = machine().made()
-    assert owners_of_provider(made, CLUSTER, before) == (*before, controlled_by(made))
+    assert owners_of_provider(made, CLUSTER, before) == (*before, controller(MACHINES, made))
 
 
 def test_a_machine_of_the_same_name_but_another_life_is_replaced() -> None:
     made = machine().made()
     former = machine().having(metadata={"uid": "former"}).made()
-    assert owners_of_provider(made, CLUSTER, (controlled_by(former),)) == (controlled_by(made),)
+    assert owners_of_provider(made, CLUSTER, (controller(MACHINES, former),)) == (controller(MACHINES, made),)
 
 
 def test_an_object_that_somebody_else_controls_is_found_out() -> None:

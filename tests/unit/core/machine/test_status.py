@@ -15,7 +15,8 @@ from nagaya.api.cluster.machine_status import MachineDeletionStatus, MachineStat
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.plan import plan
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.status import FIELDS, Told, owned_conditions, status, status_while_paused
+from nagaya.core.machine.status import FIELDS, Told, owned_conditions, status
+from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.remote import Probe
 from support.builders import NOW, Draft, machine, machine_deployment, machine_set

@@ -54,6 +54,7 @@ def test_a_new_set_is_complete_from_the_start() -> None:
                 "role": "deckhand",
                 HASH: identifier,
                 "cluster.x-k8s.io/deployment-name": "workers",
+                "cluster.x-k8s.io/cluster-name": deployment().spec.cluster_name,
             },
             "annotations": {
                 REVISION: "4",

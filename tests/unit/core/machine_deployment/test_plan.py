@@ -9,9 +9,10 @@ import pytest
 from nagaya.api.cluster.annotations import REVISION
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
+from nagaya.core.external import Referenced
 from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen, selector_of
-from nagaya.core.machine_deployment.templates import Template, Templates
+from nagaya.core.machine_deployment.templates import Templates
 from support.builders import NOW, Draft, cluster, machine_deployment, machine_set
 
 LABELS = {"role": "deckhand"}
@@ -59,7 +60,8 @@ def sizes(decided: Plan) -> dict[str, int]:
 
 def missing(draft: Draft[Any]) -> Templates:
     spec = draft.made().spec.template.spec
-    return Templates(Template(spec.bootstrap.config_ref), Template(spec.infrastructure_ref))
+    assert spec.bootstrap.config_ref is not None
+    return Templates((Referenced(spec.bootstrap.config_ref), Referenced(spec.infrastructure_ref)))
 
 
 def test_a_new_deployment_makes_its_first_set_in_full_size() -> None:
@@ -93,7 +95,7 @@ def test_without_templates_an_existing_set_goes_on() -> None:
 
 def test_a_template_that_cannot_be_judged_stops_everything() -> None:
     reference = deployment().made().spec.template.spec.infrastructure_ref
-    unclear = Templates(None, Template(reference, problem="No label says which contract."))
+    unclear = Templates((Referenced(reference, problem="No label says which contract."),))
     assert plan(seen(deployment(), templates=unclear)) == Plan("No label says which contract.", stuck=True)
 
 

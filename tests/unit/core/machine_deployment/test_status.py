@@ -12,9 +12,11 @@ import pytest
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_deployment import MachineDeploymentStatus
 from nagaya.api.cluster.machine_set import MachineSet
+from nagaya.core.external import Referenced
 from nagaya.core.machine_deployment.seen import Seen, selector_of
-from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, paused_status, status
-from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, Template, Templates
+from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, status
+from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, Templates
+from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from support.builders import NOW, Draft, cluster, date, machine, machine_deployment, machine_set
 
@@ -56,8 +58,8 @@ def said(found: MachineDeploymentStatus, type: str) -> Said:
 
 def without_templates(*kinds: str) -> Templates:
     spec = deployment().made().spec.template.spec
-    bootstrap, infrastructure = Template(spec.bootstrap.config_ref), Template(spec.infrastructure_ref)
-    return Templates(bootstrap if "bootstrap" in kinds else None, infrastructure if "infrastructure" in kinds else None)
+    references = {"bootstrap": spec.bootstrap.config_ref, "infrastructure": spec.infrastructure_ref}
+    return Templates(tuple(Referenced(each) for name, each in references.items() if name in kinds and each is not None))
 
 
 def test_a_new_deployment_waits_for_its_set() -> None:
@@ -299,7 +301,7 @@ def test_while_paused_only_that_is_told() -> None:
     held = draft.annotated({"cluster.x-k8s.io/paused": ""}).having(metadata={"generation": 1})
     seen = looked(held)
     assert seen.paused == "MachineDeployment has the cluster.x-k8s.io/paused annotation"
-    found = paused_status(seen)
+    found = status_while_paused(held.made(), seen.paused, NOW)
     assert said(found, "Paused") == ("True", "Paused", seen.paused)
     assert found.replicas == 3
     assert len(found.conditions) == 2

@@ -22,7 +22,7 @@ import pytest
 
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MachineSet, MachineSetStatus
-from nagaya.core.machine_deployment.drift import drift
+from nagaya.core.drift import drift
 from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen
 from nagaya.core.machine_deployment.strategy import limits

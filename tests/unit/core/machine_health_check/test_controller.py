@@ -7,7 +7,7 @@ import pytest
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS
-from nagaya.core.machine.tenant_node import NODES
+from nagaya.core.node import NODES
 from nagaya.kube.conditions import get
 from nagaya.kube.errors import NotFound
 from support.builders import CLUSTER
@@ -141,6 +141,21 @@ def test_a_tenant_that_cannot_be_reached_says_nothing_about_its_machines() -> No
         await plane.connect()
         await plane.pass_time(1)
         assert await plane.told("a", HEALTH) == HEALTHY
+
+    on_a_plane(test)
+
+
+def test_nodes_are_no_news_one_by_one_while_they_are_being_listed() -> None:
+    async def test(plane: Plane) -> None:
+        for name in "abc":
+            await plane.machine(name)
+        await plane.check()
+        plane.remotes.forget(KEY)
+        await plane.pass_time(1)
+        before = plane.controller.queue.adds
+        await plane.connect()
+        await plane.pass_time(1)
+        assert plane.controller.queue.adds - before == 2, "the tenant is there, and all of its Nodes are known"
 
     on_a_plane(test)
 

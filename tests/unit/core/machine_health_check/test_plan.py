@@ -7,13 +7,13 @@ import pytest
 from nagaya.api.kind import Kind
 from nagaya.api.meta import Condition
 from nagaya.api.untyped import Untyped
-from nagaya.core.machine_health_check.apply import owners_with
 from nagaya.core.machine_health_check.external import External
 from nagaya.core.machine_health_check.plan import Plan, Step, plan
 from nagaya.core.machine_health_check.seen import Target
-from nagaya.core.machine_health_check.status import status, status_while_blind, status_while_paused
-from support.builders import CLUSTER, NAMESPACE, NOW, cluster
-from unit.core.machine_health_check.examples import check, harbour, healthy, node, request, seen, sick, starting, worker
+from nagaya.core.machine_health_check.status import status, status_while_blind
+from nagaya.core.pause import status_while_paused
+from support.builders import CLUSTER, NAMESPACE, NOW
+from unit.core.machine_health_check.examples import check, healthy, node, request, seen, sick, starting, worker
 
 REQUESTS = Kind("remediation.example.com", "v1", "BoatRemediation", "boatremediations", Untyped)
 TEMPLATE = Untyped(
@@ -137,14 +137,3 @@ def test_a_check_that_is_paused_or_blind_keeps_what_it_said() -> None:
     for told in (status_while_paused(known, "because", NOW), status_while_blind(known, NOW)):
         assert (told.expected_machines, told.current_healthy, told.targets) == (3, 2, ("a", "b", "c"))
         assert {each.type for each in told.conditions} == {"RemediationAllowed", "Paused"}
-
-
-def test_the_cluster_becomes_an_owner_once_and_others_stay() -> None:
-    owner = harbour()
-    once = owners_with((), owner)
-    assert [(each.kind, each.name, each.uid) for each in once] == [("Cluster", CLUSTER, owner.metadata.uid)]
-    assert owners_with(once, owner) is once
-    other = owners_with((), cluster("other").made())
-    assert owners_with(other, owner) == (*other, *once)
-    remade = cluster().having(metadata={"uid": "another"}).made()
-    assert [each.uid for each in owners_with(once, remade)] == ["another"]

@@ -11,7 +11,7 @@ from nagaya.api.cluster import machine_set as machine_sets
 from nagaya.api.cluster.cluster import Cluster, ClusterSpec
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_deployment import DeploymentRemediation, MachineDeployment, MachineDeploymentSpec
-from nagaya.api.cluster.machine_set import MachineSet, MachineSetSpec
+from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet, MachineSetSpec
 from nagaya.api.cluster.machine_spec import Bootstrap, MachineSpec, MachineTemplate
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.cluster.selector import LabelSelector
@@ -20,9 +20,10 @@ from nagaya.api.contract.provider import ControlPlane
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta, OwnerReference
 from nagaya.api.untyped import Untyped
-from nagaya.core.machine_set.propagation import controller_reference, machine_labels
+from nagaya.core.machine_set.propagation import machine_labels
 from nagaya.core.machine_set.provider_objects import Made, Template
 from nagaya.core.machine_set.seen import Seen, selector_of
+from nagaya.core.owners import controller
 from support.builders import NOW, MachineDraft, date
 from support.builders import machine as any_machine
 
@@ -137,7 +138,7 @@ class Worker(MachineDraft):
 def worker(name: str, machine_set: MachineSet | None = None) -> Worker:
     """A machine of the set that says all that it should, and has not got anywhere yet."""
     machine_set = machine_set or workers()
-    owner = msgspec.to_builtins(controller_reference(machine_set))
+    owner = msgspec.to_builtins(controller(MACHINE_SETS, machine_set))
     reference = {"name": name, "apiGroup": HOSTS.group, "kind": HOSTS.kind}
     config = {"name": name, "apiGroup": CONFIGS.group, "kind": CONFIGS.kind}
     return Worker(MACHINES, any_machine(name).content).having(

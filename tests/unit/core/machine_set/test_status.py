@@ -12,7 +12,8 @@ import pytest
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.meta import Condition
 from nagaya.core.machine_set.seen import Seen
-from nagaya.core.machine_set.status import paused_status, seconds_until_news, status
+from nagaya.core.machine_set.status import seconds_until_news, status
+from nagaya.core.pause import status_while_paused
 from support.builders import NOW, date
 from unit.core.machine_set.examples import CONFIG_TEMPLATES, CONFIGS, Worker, seen, template, worker, workers
 
@@ -191,7 +192,7 @@ def test_a_selector_that_makes_no_sense_makes_everything_unknown() -> None:
 def test_a_paused_set_keeps_what_it_said_before() -> None:
     before = status(seen(None, worker("a").working()), (), 1, complete=True)
     machine_set: MachineSet = msgspec.structs.replace(workers(), status=before)
-    after = paused_status(seen(machine_set), "Cluster spec.paused is set to true")
+    after = status_while_paused(machine_set, "Cluster spec.paused is set to true", NOW)
     paused = next(each for each in after.conditions if each.type == "Paused")
     assert (paused.status, paused.reason, paused.message) == ("True", "Paused", "Cluster spec.paused is set to true")
     rest: tuple[Condition, ...] = tuple(each for each in after.conditions if each.type != "Paused")

@@ -13,6 +13,7 @@ from typing import Any, Final
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_conditions import MachineReason
 from nagaya.api.cluster.machine_status import NodeReference
+from nagaya.core.external import Referenced
 from nagaya.core.machine.deletion.drain.drain import drain
 from nagaya.core.machine.deletion.limits import exceeded, left, soonest
 from nagaya.core.machine.deletion.memory import Memories, Memory, Wait, circumstances
@@ -22,7 +23,6 @@ from nagaya.core.machine.deletion.plan import Action, Progress, Step, plan
 from nagaya.core.machine.deletion.tenant import TenantFailed, TenantSilent
 from nagaya.core.machine.deletion.volumes.detach import still_attached
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
-from nagaya.core.machine.referenced import Referenced
 from nagaya.core.machine.seen import Seen
 from nagaya.kube.errors import ApiError, NotFound
 from nagaya.kube.runtime import Runtime

@@ -6,7 +6,7 @@ from typing import Final
 
 from nagaya.core.machine.deletion.tenant import own_node, patiently, reachable
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.tenant_node import NODES
+from nagaya.core.node import NODES
 from nagaya.kube.api import Api
 
 TRIED_FOR: Final = 10.0

@@ -22,11 +22,11 @@ from nagaya.api.cluster.annotations import (
 )
 from nagaya.api.cluster.machine_conditions import MachineReason
 from nagaya.api.cluster.machine_status import MachineDeletionStatus
+from nagaya.core.external import Referenced
 from nagaya.core.machine.deletion.drain.report import drain_started
 from nagaya.core.machine.deletion.limits import exceeded
 from nagaya.core.machine.deletion.node_access import node_access
 from nagaya.core.machine.deletion.volumes.attached import detach_started
-from nagaya.core.machine.referenced import Referenced
 from nagaya.core.machine.seen import Seen
 
 _SEE_LOG: Final = "Please check controller logs for errors"

@@ -11,7 +11,7 @@ from typing import Final
 
 from nagaya.core.machine.deletion.node_access import node_name
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.tenant_node import NODES, Node
+from nagaya.core.node import NODES, Node
 from nagaya.kube.client import Undecodable
 from nagaya.kube.errors import ApiError
 from nagaya.kube.key import Key

@@ -11,7 +11,7 @@ from nagaya.core.machine.deletion.drain.report import Report
 from nagaya.core.machine.deletion.drain.turns import turns
 from nagaya.core.machine.deletion.tenant import own_node, patiently, reachable
 from nagaya.core.machine.seen import Seen
-from nagaya.core.machine.tenant_node import NODES, Node
+from nagaya.core.node import NODES, Node
 from nagaya.kube.errors import NotFound
 from nagaya.kube.patches import Merge
 from nagaya.kube.remote import Remote

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from nagaya.core.machine.deletion.dates import date
-from nagaya.core.machine.deletion.listed import listed
+from nagaya.core.names import listed
 from nagaya.kube.key import Key
 
 _PODS: Final = 3

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
-from nagaya.api.admission.selector import InvalidSelector, Selector, parse
+from nagaya.api.admission.selector import InvalidSelector, Selector, read
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_drain_rule import DrainRule, MachineDrainRule
@@ -60,5 +58,4 @@ def rules_for(machine: Machine, cluster: Cluster, rules: Iterable[MachineDrainRu
 
 
 def _read(selector: LabelSelector | None) -> Selector:
-    # By way of JSON, because plain values would keep the tuples of the model, where the parser looks for lists.
-    return _EVERYTHING if selector is None else parse(msgspec.json.decode(msgspec.json.encode(selector)))
+    return _EVERYTHING if selector is None else read(selector)

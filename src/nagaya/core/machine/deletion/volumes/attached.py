@@ -9,8 +9,8 @@ from typing import Final
 
 from nagaya.core.machine.deletion.dates import date
 from nagaya.core.machine.deletion.drain.judgement import Fate, Verdict
-from nagaya.core.machine.deletion.listed import listed
 from nagaya.core.machine.deletion.volumes.objects import PersistentVolume
+from nagaya.core.names import listed
 from nagaya.kube.key import Key
 
 _SHOWN: Final = 5

@@ -9,13 +9,14 @@ from typing import Final
 
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
-from nagaya.core.machine_set.machines import named
+from nagaya.core.names import machines_named
 from nagaya.kube.conditions import get
 
-LONG: Final = timedelta(minutes=15)
+LONG_DELETION: Final = timedelta(minutes=15)
 """How long a deletion may take before it is worth a word."""
 LONG_DRAIN: Final = timedelta(minutes=5)
 """How long a drain may take before pods are named as the reason."""
+_A_MOMENT: Final = timedelta(milliseconds=1)
 
 HOLDING: Final = {
     "cannot evict pod as it would violate the pod's disruption budget.": "PodDisruptionBudgets",
@@ -45,20 +46,17 @@ def stale(machines: Iterable[Machine], now: datetime) -> Stale:
         if since is None:
             continue
         # Strictly more than the limit: at the moment itself there is nothing to say yet.
-        changes.append(since + LONG + _A_MOMENT)
+        changes.append(since + LONG_DELETION + _A_MOMENT)
         drained_since = _draining_since(machine)
         if drained_since is not None:
             changes.append(drained_since + LONG_DRAIN + _A_MOMENT)
-        if now - since <= LONG:
+        if now - since <= LONG_DELETION:
             continue
         names.append(machine.metadata.name)
         if drained_since is not None and now - drained_since > LONG_DRAIN:
             told = get(machine.status.conditions, MachineCondition.DELETING)
             held.update(word for text, word in HOLDING.items() if told is not None and text in told.message)
     return Stale(_message(names, [word for word in HOLDING.values() if word in held]), tuple(changes))
-
-
-_A_MOMENT: Final = timedelta(milliseconds=1)
 
 
 def _draining_since(machine: Machine) -> datetime | None:
@@ -72,4 +70,4 @@ def _message(names: Sequence[str], held_by: Sequence[str]) -> str:
     if not names:
         return ""
     why = f", delay likely due to {', '.join(held_by)}" if held_by else ""
-    return f"{named(names)} in deletion since more than 15m{why}"
+    return f"{machines_named(names)} in deletion since more than 15m{why}"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nagaya.api.cluster.machine_spec import MachineSpec
-from nagaya.core.machine_deployment.drift import drift, fingerprint
+from nagaya.core.drift import drift, fingerprint
 from support.builders import machine_deployment
 
 

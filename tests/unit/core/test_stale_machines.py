@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from nagaya.api.cluster.machine import Machine
-from nagaya.core.machine_deployment.stale import next_stale, stale
+from nagaya.core.stale_machines import stale
 from support.builders import NOW, date, machine
 
 LONG_AGO = NOW - timedelta(minutes=16)
@@ -13,14 +13,16 @@ LONG_AGO = NOW - timedelta(minutes=16)
 
 def test_a_deletion_is_not_slow_before_a_quarter_of_an_hour() -> None:
     fresh = machine("a").deleting(NOW - timedelta(minutes=14)).made()
-    assert stale([fresh, machine("b").made()], NOW) == ""
-    assert next_stale([fresh], NOW) == NOW + timedelta(minutes=1)
+    found = stale([fresh, machine("b").made()], NOW)
+    assert found.message == ""
+    assert found.changes == (NOW + timedelta(minutes=1, milliseconds=1),)
+    assert stale([fresh], found.changes[0]).message != ""
 
 
 def test_slow_ones_are_named() -> None:
     slow = [machine(name).deleting(LONG_AGO).made() for name in "dcba"]
-    assert stale(slow[:1], NOW) == "Machine d is in deletion since more than 15m"
-    assert stale(slow, NOW) == "Machines a, b, c, ... (1 more) are in deletion since more than 15m"
+    assert stale(slow[:1], NOW).message == "Machine d is in deletion since more than 15m"
+    assert stale(slow, NOW).message == "Machines a, b, c, ... (1 more) are in deletion since more than 15m"
 
 
 def test_what_the_drain_says_is_told_as_causes_in_a_fixed_order() -> None:
@@ -35,11 +37,13 @@ def test_what_the_drain_says_is_told_as_causes_in_a_fixed_order() -> None:
         ],
         NOW,
     )
-    assert found.endswith("delay likely due to PodDisruptionBudgets, Pods not completed yet")
+    assert found.message.endswith("delay likely due to PodDisruptionBudgets, Pods not completed yet")
 
 
 def test_a_drain_that_has_just_begun_is_not_blamed() -> None:
     draft = machine("a").deleting(LONG_AGO).reporting("Deleting", "True", "DrainingNode", "failed to evict Pod z")
     begun = draft.having(status={"deletion": {"nodeDrainStartTime": date(NOW - timedelta(minutes=4))}}).made()
-    assert stale([begun], NOW) == "Machine a is in deletion since more than 15m"
-    assert next_stale([begun], NOW) == NOW + timedelta(minutes=1)
+    found = stale([begun], NOW)
+    assert found.message == "Machine a is in deletion since more than 15m"
+    assert max(found.changes) == NOW + timedelta(minutes=1, milliseconds=1)
+    assert stale([begun], max(found.changes)).message.endswith("due to Pod eviction errors")

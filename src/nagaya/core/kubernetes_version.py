@@ -1,4 +1,4 @@
-"""Kubernetes versions as they are found in the wild: read leniently, compared down to their build.
+"""Kubernetes versions as they are found in the wild: read leniently, compared down to their build, and counted.
 
 Two builds of one version may have names that have no order, such as hashes of commits. Then all that can be said is
 that they differ.
@@ -59,14 +59,18 @@ def compare(one: KubernetesVersion, other: KubernetesVersion) -> Order | None:
     return _builds(one.build, other.build)
 
 
-def status_versions(machines: Iterable[Machine]) -> tuple[StatusVersion, ...]:
-    """The versions of machines, oldest first, with how many run each. What the kubelet says beats what is asked for."""
+def of_machines(machines: Iterable[Machine]) -> tuple[StatusVersion, ...]:
+    """What machines run, and how many of them. What the kubelet says beats what is asked for."""
+    return together(StatusVersion(version=_runs(each), replicas=1) for each in sorted(machines, key=_age))
+
+
+def together(versions: Iterable[StatusVersion]) -> tuple[StatusVersion, ...]:
+    """Equal versions added up, the oldest first, and what is no version last. Builds without an order stay in the
+    order in which they come."""
     counts: dict[str, int] = {}
-    for machine in sorted(machines, key=_age):
-        info = machine.status.node_info
-        version = (info.kubelet_version if info is not None else "") or machine.spec.version
-        if version:
-            counts[version] = counts.get(version, 0) + 1
+    for each in versions:
+        if each.version:
+            counts[each.version] = counts.get(each.version, 0) + (each.replicas or 0)
     order = {version: index for index, version in enumerate(counts)}
 
     def before(one: str, other: str) -> int:
@@ -80,9 +84,13 @@ def status_versions(machines: Iterable[Machine]) -> tuple[StatusVersion, ...]:
             return order[one] - order[other]
         return found or (-1 if one < other else 1)
 
-    return tuple(
-        StatusVersion(version=version, replicas=counts[version]) for version in sorted(counts, key=cmp_to_key(before))
-    )
+    listed = sorted(counts, key=cmp_to_key(before))
+    return tuple(StatusVersion(version=each, replicas=counts[each] or None) for each in listed)
+
+
+def _runs(machine: Machine) -> str:
+    info = machine.status.node_info
+    return (info.kubelet_version if info is not None else "") or machine.spec.version
 
 
 def _age(machine: Machine) -> tuple[float, str]:
