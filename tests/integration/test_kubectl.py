@@ -281,6 +281,15 @@ def test_scale_of_a_custom_resource(kubectl: Tool, boat: str) -> None:
     assert "spec.oars" in kubectl.fails("scale", boat, "--replicas=99")
 
 
+def test_get_shows_the_scale_as_a_table(kubectl: Tool, boat: str) -> None:
+    kubectl("create", "deployment", "scaled", "--image=none", "--replicas=3")
+    for named in (boat, "deployment/scaled"):
+        header, row = kubectl("get", named, "--subresource=scale").splitlines()
+        assert header.split() == ["NAME", "DESIRED", "AVAILABLE", "AGE"]
+        assert row.split()[0] == named.partition("/")[2]
+    assert row.split()[1:3] == ["3", "0"]
+
+
 def test_scale_of_a_deployment(kubectl: Tool) -> None:
     kubectl("create", "deployment", "web", "--image=nginx")
     kubectl("scale", "deployment/web", "--replicas=3")

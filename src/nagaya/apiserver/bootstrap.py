@@ -6,11 +6,12 @@ roles are completed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
-from nagaya.apiserver.authz.reconciliation import Step, repairs
+from nagaya.apiserver.authz.reconciliation import Repair, Step, repairs
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -21,18 +22,40 @@ _CORE: Final = ""
 _PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
-async def bootstrap(backend: Backend, host: str, port: int, addresses: Sequence[str] = ()) -> None:
+async def bootstrap(
+    backend: Backend, host: str, port: int, addresses: Sequence[str] = (), *, seeded: bool = False
+) -> None:
     """Make what is missing. `addresses` are those by which others know this machine, for a server that listens on all
-    or on none of them."""
+    or on none of them. A server that is `seeded` has its default roles from another that has just made them.
+
+    What does not need the rest is written at the same time: on disk such writes become durable together.
+    """
     api = Internal(backend, "kube-apiserver")
-    for name in NAMESPACES:
-        await api.create_missing(GroupResource(_CORE, "namespaces"), {"metadata": {"name": name}})
-    await _roles(api)
-    for name, value in _PRIORITIES.items():
-        priority: JsonObject = {"metadata": {"name": name}, "value": value, "description": _PRIORITY_TEXT[name]}
-        await api.create_missing(GroupResource("scheduling.k8s.io", "priorityclasses"), priority)
-    await _service(api, port)
-    await _endpoints(api, host, port, addresses)
+    namespaces = GroupResource(_CORE, "namespaces")
+    await _together(
+        *(api.create_missing(namespaces, {"metadata": {"name": name}}) for name in NAMESPACES),
+        *(_priority(api, name, value) for name, value in _PRIORITIES.items()),
+    )
+    await _together(
+        *([] if seeded else _roles(api)),
+        _service(api, port),
+        _endpoints(api, host, port, addresses),
+    )
+
+
+async def _together(*writes: Coroutine[object, object, object]) -> None:
+    """Run writes side by side. If one fails the others are cancelled, and its error is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for write in writes:
+                group.create_task(write)
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
+async def _priority(api: Internal, name: str, value: int) -> None:
+    priority: JsonObject = {"metadata": {"name": name}, "value": value, "description": _PRIORITY_TEXT[name]}
+    await api.create_missing(GroupResource("scheduling.k8s.io", "priorityclasses"), priority)
 
 
 _PRIORITY_TEXT: Final = {
@@ -43,20 +66,25 @@ _PRIORITY_TEXT: Final = {
 }
 
 
-async def _roles(api: Internal) -> None:
+def _roles(api: Internal) -> Iterator[Coroutine[object, object, None]]:
+    """What completes the default roles and bindings: one write for each that is not as it should be."""
+
     def lookup(resource: str, namespace: str, name: str) -> JsonObject | None:
         return api.get(GroupResource("rbac.authorization.k8s.io", resource), namespace, name)
 
-    for repair in repairs(lookup):
-        resource = GroupResource("rbac.authorization.k8s.io", repair.resource)
-        metadata = repair.object["metadata"]
-        namespace, name = metadata.get("namespace") or "", metadata["name"]
-        if repair.step is Step.UPDATE:
-            await api.change(resource, namespace, name, _always(repair.object))
-            continue
-        if repair.step is Step.RECREATE:
-            await api.delete(resource, namespace, name)
-        await api.create(resource, repair.object)
+    return (_repair(api, each) for each in repairs(lookup))
+
+
+async def _repair(api: Internal, repair: Repair) -> None:
+    resource = GroupResource("rbac.authorization.k8s.io", repair.resource)
+    metadata = repair.object["metadata"]
+    namespace, name = metadata.get("namespace") or "", metadata["name"]
+    if repair.step is Step.UPDATE:
+        await api.change(resource, namespace, name, _always(repair.object))
+        return
+    if repair.step is Step.RECREATE:
+        await api.delete(resource, namespace, name)
+    await api.create(resource, repair.object)
 
 
 def _always(wanted: JsonObject) -> Change:

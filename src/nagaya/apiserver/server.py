@@ -174,7 +174,8 @@ class ApiServer:
     async def _begin(self) -> None:
         # First what every server has, then the controllers: they would look at each default role as it comes.
         config = self._config
-        await bootstrap(self.backend, config.host, config.port, config.addresses)
+        seeded = config.seed is not None
+        await bootstrap(self.backend, config.host, config.port, config.addresses, seeded=seeded)
         self._runner.start()
         self._ready = True
 

@@ -1,4 +1,4 @@
-"""Where the Service that leads to the server itself leads."""
+"""What a server has from its first moment, and where the Service that leads to itself leads."""
 
 from __future__ import annotations
 
@@ -63,3 +63,15 @@ async def test_a_server_that_moved_says_so(then: str) -> None:
     assert slice_ is not None
     assert endpoints["subsets"][0]["addresses"] == [{"ip": then}]
     assert slice_["endpoints"][0]["addresses"] == [then]
+
+
+async def test_missing_roles_are_made_unless_the_server_has_them_from_another() -> None:
+    server = await ApiServer.start(Config(tokens={"admin": ADMIN}))
+    api = Api(server, MovingClock())
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:basic-user"
+    assert (await api.ask("DELETE", role))[0] == 200
+    await bootstrap(server.backend, "127.0.0.1", 6443, seeded=True)
+    assert (await api.ask("GET", role))[0] == 404
+    await bootstrap(server.backend, "127.0.0.1", 6443)
+    assert (await api.ask("GET", role))[0] == 200
+    await server.stop()

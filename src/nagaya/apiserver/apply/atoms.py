@@ -21,6 +21,7 @@ NUMERIC: Final = "numeric"
 STRING: Final = "string"
 BOOLEAN: Final = "boolean"
 UNTYPED: Final = "untyped"
+_SHORT_KEY: Final = 128  # longer ones are not remembered: clients choose them
 
 _SCALARS: Final[Mapping[str, frozenset[type]]] = {
     NUMERIC: frozenset({int, float}),
@@ -115,6 +116,11 @@ class ListAtom:
         if item.__class__ is not dict:
             kind = "a null element" if item is None else "non-map elements"
             raise ValueError(f"associative list with keys may not have {kind}")
+        if len(self._heads) == 1:
+            ((key, head),) = self._heads
+            value = item.get(key)
+            if value.__class__ is str and len(value) <= _SHORT_KEY:
+                return _short_element(head, value)
         defaults = self.defaults
         found = [
             head + path_element.json(item[key] if key in item else defaults[key])
@@ -128,6 +134,12 @@ class ListAtom:
                 "(and doesn't have default values for any key fields)"
             )
         return "k:{" + ",".join(found) + "}"
+
+
+@lru_cache(maxsize=8192)
+def _short_element(head: str, value: str) -> str:
+    """Most lists have one key, and few values of it: the types of conditions, the names of containers."""
+    return "k:{" + head + path_element.json(value) + "}"
 
 
 def _set_item(item: Any) -> str:

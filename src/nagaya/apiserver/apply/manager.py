@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from nagaya.apiserver.apply import fieldset, last_applied, managed, validation
@@ -76,11 +77,16 @@ class FieldManager:
         atom = versions.atom(self._version)
         assert atom is not None, f"{self._version} is among the types"
         self._atom = atom
-        self._zero = zero_object(kind, types[self._version])
+        self._type = types[self._version]
         self._plain = Updater(versions, self._version, {})
         self._updaters = {
             name: Updater(versions, self._version, ignored) for name, ignored in (reset_fields or {}).items()
         }
+
+    @cached_property
+    def _zero(self) -> JsonObject:
+        """An object of the kind without content. Made when it is needed: most kinds are never written."""
+        return zero_object(self._kind, self._type)
 
     async def update(
         self, live: JsonObject | None, new: JsonObject, *, manager: str, now: str, subresource: str = ""

@@ -76,10 +76,9 @@ class Updater:
         managed = await self._reconciled(lives, managed)
         new: JsonObject = merge(self._atom, live, config)
         last = managed.get(manager)
-        claimed = set_of(self._atom, config)
-        fields = self._counted(self._version, claimed)
+        fields = self._counted(self._version, set_of(self._atom, config))
         managed[manager] = Owned(fields, self._version, last.time if last is not None else None)
-        if last is not None and last.fields and not (fields is claimed and self._keeps_all(last, fields)):
+        if last is not None and last.fields and not self._keeps_all(last, fields):
             new = await self._pruned(new, managed, last)
         comparison = self._comparison(self._version, self._atom, live, new)
         managed = await self._taken_over(lives, new, managed, comparison, manager, force=force)

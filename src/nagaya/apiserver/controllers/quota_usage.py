@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from nagaya.apiserver.builtins.kinds import pod_resources
+from nagaya.apiserver.builtins.kinds import core_resources, pod_resources
 from nagaya.apiserver.meta import quantity, times
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.quantity import Quantity
@@ -71,9 +71,9 @@ def _pod(pod: JsonObject, now: datetime) -> Usage:
         if name in limits:
             used[f"limits.{name}"] = limits[name]
     for name, amount in requests.items():
-        if pod_resources.is_huge_page(name):
+        if core_resources.is_huge_pages(name):
             used[name] = used[f"requests.{name}"] = amount
-        elif pod_resources.is_extended(name):
+        elif core_resources.is_extended(name):
             used[f"requests.{name}"] = amount
     return used
 

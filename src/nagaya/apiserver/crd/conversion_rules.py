@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from cryptography import x509
 
-from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import (
     FieldError,
     Path,
@@ -20,10 +19,10 @@ from nagaya.apiserver.meta.field_errors import (
     required,
 )
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.webhooks import review_versions
 from nagaya.apiserver.webhooks.client_config import client_config_errors
 
 STRATEGIES: Final = ("None", "Webhook")
-REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 
 def check(
@@ -55,13 +54,13 @@ def check(
         yield required(client_path, "required when strategy is set to Webhook")
     else:
         yield from _check_client(client, client_path, readable_ca=readable_ca)
-    yield from _check_review_versions(versions, versions_path, known_review_version)
+    yield from review_versions.review_version_errors(versions, versions_path, known=known_review_version)
 
 
 def has_known_review_version(conversion: JsonObject | None) -> bool:
     """Whether a conversion names a review version that this server speaks, or none at all."""
     versions = ((conversion or {}).get("webhook") or {}).get("conversionReviewVersions") or []
-    return not versions or any(each in REVIEW_VERSIONS for each in versions)
+    return review_versions.is_known(versions)
 
 
 def _check_client(client: JsonObject, path: Path, *, readable_ca: bool) -> Iterator[FieldError]:
@@ -69,22 +68,6 @@ def _check_client(client: JsonObject, path: Path, *, readable_ca: bool) -> Itera
     bundle = client.get("caBundle")
     if bundle and readable_ca and (problem := ca_problem(bundle)):
         yield invalid(path.child("caBundle"), bundle, problem)
-
-
-def _check_review_versions(versions: Sequence[str], path: Path, known: bool) -> Iterator[FieldError]:
-    if not versions:
-        yield required(path)
-        return
-    seen: set[str] = set()
-    for position, version in enumerate(versions):
-        if version in seen:
-            yield invalid(path.index(position), version, "duplicate version")
-            continue
-        seen.add(version)
-        for problem in names.dns1035_label(version):
-            yield invalid(path.index(position), version, problem)
-    if known and not seen.intersection(REVIEW_VERSIONS):
-        yield invalid(path, list(versions), f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
 
 _BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)

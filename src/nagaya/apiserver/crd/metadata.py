@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from nagaya.apiserver.crd import timestamps
@@ -63,11 +64,18 @@ def _is_text_list(value: Any) -> bool:
     return type(value) is list and bool(value) and all(type(each) is str for each in value)
 
 
+_MOMENT_LENGTH: Final = len("2006-01-02T15:04:05Z")
 _UTC_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 
 def _is_moment(value: Any) -> bool:
-    return type(value) is str and _UTC_SECONDS.fullmatch(value) is not None and timestamps.problem(value) == ""
+    return type(value) is str and len(value) == _MOMENT_LENGTH and _is_utc_moment(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_utc_moment(text: str) -> bool:
+    """The same moments come with every write to an object, and many objects are written at one moment."""
+    return _UTC_SECONDS.fullmatch(text) is not None and timestamps.problem(text) == ""
 
 
 def _is_owner_list(value: Any) -> bool:

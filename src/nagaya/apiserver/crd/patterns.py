@@ -15,6 +15,8 @@ Matches = Callable[[str], bool]
 
 # What a compiled pattern may take of memory. The real server's only limit is the size of the request.
 _MAX_MEMORY: Final = 8 << 20
+# Longer texts are not remembered: clients choose them.
+_SHORT_TEXT: Final = 128
 
 _GO_WORDS: Final = {
     "missing ]": "missing closing ]",
@@ -49,7 +51,16 @@ def compiled(pattern: str) -> Matches:
         # Searching bytes spares the library the translation of every offset.
         return search(text.encode(errors="surrogatepass")) is not None
 
-    return matches
+    def remembered(text: str) -> bool:
+        return _matches_short(matches, text) if len(text) <= _SHORT_TEXT else matches(text)
+
+    return remembered
+
+
+@lru_cache(maxsize=8192)
+def _matches_short(matches: Matches, text: str) -> bool:
+    """What is matched against patterns are mostly the same few names, types and reasons, with every write again."""
+    return matches(text)
 
 
 def _in_go_words(message: bytes | str) -> str:

@@ -40,11 +40,10 @@ def problem(text: str) -> str:
             quoted = f"{gostring.quote(text)} as {gostring.quote(_LAYOUT)}"
             return f"parsing time {quoted}: cannot parse {gostring.quote(rest)} as {gostring.quote(element)}"
         rest = rest[found.end() :]
-    quoted = gostring.quote(text)
     if rest:
-        return f"parsing time {quoted}: extra text: {gostring.quote(rest)}"
+        return f"parsing time {gostring.quote(text)}: extra text: {gostring.quote(rest)}"
     out_of_range = _out_of_range(text)
-    return f"parsing time {quoted}: {out_of_range} out of range" if out_of_range else ""
+    return f"parsing time {gostring.quote(text)}: {out_of_range} out of range" if out_of_range else ""
 
 
 def _out_of_range(text: str) -> str:

@@ -5,10 +5,12 @@ Go ignores line breaks inside the text and bits beyond the last byte, and names 
 
 from __future__ import annotations
 
+import base64
 import binascii
 from typing import Final
 
 _ALPHABET: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_URL_ALPHABET: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 class Base64Error(ValueError):
@@ -31,6 +33,17 @@ def canonical(text: str) -> str:
 def encode(data: bytes) -> str:
     """Bytes as they stand in JSON."""
     return binascii.b2a_base64(data, newline=False).decode()
+
+
+def decode_unpadded(text: str) -> bytes:
+    """The bytes of a text in the alphabet of URLs, without padding. Raises Base64Error."""
+    data = text.encode("utf-8", "replace")
+    wrong = next((place for place, char in enumerate(data) if char not in _URL_ALPHABET), None)
+    if wrong is None and len(data) % 4 == 1:
+        wrong = len(data) - 1
+    if wrong is not None:
+        raise Base64Error(f"illegal base64 data at input byte {wrong}")
+    return base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4))
 
 
 def first_problem(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The OpenAPI documents of one server: v3 by group and version, v2 as a whole.
+"""The OpenAPI documents of one server: v3 by group and version and for the paths around them, v2 as a whole.
 
 Documents are made when they are first asked for and kept until what they describe changes, so that applying one object
 does not cost the schemas of all. Each has a hash in its address and an ETag: clients keep them too.
@@ -16,7 +16,7 @@ from nagaya.apiserver.crd import openapi as custom
 from nagaya.apiserver.custom.definitions import TABLE
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
-from nagaya.apiserver.openapi import gnostic
+from nagaya.apiserver.openapi import gnostic, surroundings
 from nagaya.apiserver.openapi.paths import Described, Part, paths
 from nagaya.apiserver.openapi.schemas import Publisher, model_of
 from nagaya.apiserver.registry.backend import Backend
@@ -24,7 +24,8 @@ from nagaya.apiserver.registry.resource import Resource
 from nagaya.apiserver.web.handler import Endpoint, Exchange
 from nagaya.apiserver.web.request import Response
 
-_INFO: Final = {"title": "Kubernetes", "version": "v1.36.3"}
+_INFO: Final = {"title": "Kubernetes", "version": "1.36"}
+_CUSTOM_INFO: Final = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
@@ -43,6 +44,7 @@ class Documents:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._kept: dict[str, _Kept] = {}
+        self._surroundings: dict[str, _Kept] = {}
 
     def endpoints(self) -> dict[str, Endpoint]:
         """The paths of the documents."""
@@ -55,18 +57,27 @@ class Documents:
         return found
 
     def _root(self, exchange: Exchange) -> Response:
+        found = {address: self._document(address, resources) for address, resources in self._versions().items()}
+        found |= self._around()
         listed = {
-            address: {"serverRelativeURL": f"/openapi/v3/{address}?hash={self._document(address, resources).etag}"}
-            for address, resources in sorted(self._versions().items())
+            address: {"serverRelativeURL": f"/openapi/v3/{address}?hash={kept.etag}"}
+            for address, kept in sorted(found.items())
         }
         return Response(200, orjson.dumps({"paths": listed}), "text/plain; charset=utf-8")
+
+    def _around(self) -> dict[str, _Kept]:
+        """The documents that never change: the built-in groups are the same as long as the server runs."""
+        if not self._surroundings:
+            groups = {each.gvr.group for each in self._backend.catalog if each.builtin and each.gvr.group}
+            for address, (described, schemas) in surroundings.documents(groups).items():
+                self._surroundings[address] = _printed(_document(described, schemas), ())
+        return self._surroundings
 
     def _v3(self, exchange: Exchange) -> Response | None:
         address = exchange.request.path.removeprefix("/openapi/v3/").strip("/")
         resources = self._versions().get(address)
-        if resources is None:
-            return None
-        return _respond(exchange, self._document(address, resources))
+        kept = self._around().get(address) if resources is None else self._document(address, resources)
+        return None if kept is None else _respond(exchange, kept)
 
     def _v2(self, exchange: Exchange) -> Response:
         resources = list(self._backend.catalog)
@@ -88,8 +99,7 @@ class Documents:
         made_from = tuple(id(each) for each in resources)
         kept = self._kept.get(address)
         if kept is None or kept.made_from != made_from:
-            body = orjson.dumps(self._describe(resources, v2=v2), option=orjson.OPT_SORT_KEYS)
-            kept = _Kept(made_from, body, hashlib.sha512(body).hexdigest().upper())
+            kept = _printed(self._describe(resources, v2=v2), made_from)
             self._kept[address] = kept
         return kept
 
@@ -106,12 +116,10 @@ class Documents:
                 described |= paths(self._custom(each, publisher, v2=v2), v2=v2)
         if v2:
             return {"swagger": "2.0", "info": _INFO, "paths": described, "definitions": publisher.schemas}
-        return {
-            "openapi": "3.0.0",
-            "info": _INFO,
-            "paths": described,
-            "components": {"schemas": publisher.schemas},
-        }
+        if not any(each.builtin for each in resources):
+            return _document(described, publisher.schemas, _CUSTOM_INFO)
+        listed, schemas = surroundings.resources(*resources[0].group_version)
+        return _document(listed | described, schemas | publisher.schemas)
 
     def _custom(self, resource: Resource, publisher: Publisher, *, v2: bool) -> Described:
         name = f"{resource.gvr.resource}.{resource.gvr.group}"
@@ -150,6 +158,16 @@ def _builtin(resource: Resource, publisher: Publisher) -> Described:
         tuple(parts),
         builtin=True,
     )
+
+
+def _document(described: JsonObject, schemas: JsonObject, info: JsonObject = _INFO) -> JsonObject:
+    components = {"schemas": schemas} if schemas else {}
+    return {"openapi": "3.0.0", "info": info, "paths": described, "components": components}
+
+
+def _printed(document: JsonObject, made_from: tuple[int, ...]) -> _Kept:
+    body = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    return _Kept(made_from, body, hashlib.sha512(body).hexdigest().upper())
 
 
 def _address(version: GroupVersion) -> str:

@@ -172,7 +172,7 @@ class _Paths:
         return item
 
     def _operation(self, verb: _Verb, part: Part | None, everywhere: bool) -> JsonObject:
-        tag = f"{_identifier(self._short_group, False)}_{_identifier(self._version, False)}"
+        tag = f"{identifier(short_group(self._group), False)}_{identifier(self._version, False)}"
         article = "an" if self._kind[:1].lower() in "aeiou" else "a"
         inside = f"the {part.name} of " if part else ""
         operation: JsonObject = {
@@ -231,21 +231,22 @@ class _Paths:
         description = f"The name of the {self._kind}." if name == "name" else "The namespace."
         return {**self._parameter((name, "string", description)), "in": "path", "required": True}
 
-    @property
-    def _short_group(self) -> str:
-        return self._group.removesuffix(".k8s.io") or "core"
-
     def _operation_id(self, verb: _Verb, subresource: str, everywhere: bool) -> str:
         # The group and version come after the verb proper, of which "collection" is no part.
         word, _, rest = verb.word.partition("collection")
         clears = "Collection" if word != verb.word else ""
         scope = "" if everywhere or not self._namespaced else "Namespaced"
         where = "ForAllNamespaces" if everywhere else ""
-        parts = (_identifier(self._short_group), _identifier(self._version))
+        parts = (identifier(short_group(self._group)), identifier(self._version))
         return f"{word}{''.join(parts)}{clears}{rest}{scope}{self._kind}{subresource.title()}{where}"
 
 
-def _identifier(text: str, capital: bool = True) -> str:
+def short_group(group: str) -> str:
+    """A group as it stands in names of operations."""
+    return group.removesuffix(".k8s.io") or "core"
+
+
+def identifier(text: str, capital: bool = True) -> str:
     """A text as a part of a name in camel case: what is no letter or digit starts a new word."""
     result = ""
     for position, char in enumerate(text):

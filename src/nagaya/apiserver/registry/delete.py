@@ -19,10 +19,10 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
-from nagaya.apiserver.registry.storing import labels_of, store_failure
+from nagaya.apiserver.registry.storing import rewrite
 from nagaya.apiserver.registry.strategy import Dependents, Strategy
 from nagaya.apiserver.registry.update import remove
-from nagaya.apiserver.storage import Record, RevisionConflict, StorageFailure
+from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.options import DeleteOptions
 
 
@@ -188,15 +188,4 @@ async def _write(backend: Backend, call: Call, record: Record, obj: JsonObject) 
     form = await resource.codec.encode(obj)
     if resource.dump(form, record.revision) == record.value:
         return record
-    try:
-        return await backend.store.put(
-            resource.table,
-            record.key,
-            lambda revision: resource.dump(form, revision),
-            expected=record.revision,
-            labels=labels_of(form),
-        )
-    except RevisionConflict:
-        return None
-    except StorageFailure as failure:
-        raise store_failure(failure) from failure
+    return await rewrite(backend, resource, record, form)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from nagaya.apiserver.authn.user import MASTERS, User
+from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -85,8 +86,11 @@ class Internal:
         tracker = managers or call.resource.managers
 
         async def produce(live: JsonObject | None, copy: Copy) -> JsonObject:
+            if live is None:
+                # For some kinds an update creates what is not there; this one changes what is.
+                raise status.not_found(name, key)
             changed = change(await copy())
-            if live is None or changed is None:
+            if changed is None:
                 return await copy()
             decoded, _ = call.resource.decoder(changed, report=False)
             return await tracker.update(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from nagaya.apiserver.meta import gostring, jsontext, status
+from nagaya.apiserver.meta import base64text, gostring, jsontext, status
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.resource import Resource
@@ -106,9 +106,9 @@ class _Position:
 
 def _position(store: Store, options: ListOptions, prefix: str) -> _Position:
     if options.continue_token:
+        revision, after = _read_token(options.continue_token, prefix)
         if options.resource_version not in ("", "0"):
             raise status.bad_request("specifying resource version is not allowed when using continue")
-        revision, after = _read_token(options.continue_token, prefix)
         return _Position(None if revision < 0 else revision, after)
     version = parse_version(options.resource_version)
     if version == 0:
@@ -162,8 +162,7 @@ def _read_token(token: str, prefix: str) -> tuple[int, str]:
         return status.bad_request(f"invalid continue token: continue key is not valid{why}")
 
     try:
-        data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        content, _ = jsontext.parse(data)
+        content, _ = jsontext.parse(base64text.decode_unpadded(token))
     except (ValueError, jsontext.JsonError) as error:
         raise refuse(f": {error}") from None
     if not isinstance(content, dict) or content.get("v") != _TOKEN_VERSION:

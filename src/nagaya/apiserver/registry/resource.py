@@ -140,7 +140,7 @@ class Resource:
             obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
             return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
         made = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
-        if _GO_FLOAT.search(made):
+        if (b".0" in made or b"e+" in made) and _GO_FLOAT.search(made):
             made = orjson.dumps(_go_numbers(obj), option=orjson.OPT_SORT_KEYS)
         return made
 
@@ -163,7 +163,7 @@ class Resource:
 
 
 # Looks like a number that Go writes otherwise; a text may look like it too, which does no harm.
-_GO_FLOAT: Final = re.compile(rb"[0-9]\.0[,}\]]|[0-9]e[0-9]")
+_GO_FLOAT: Final = re.compile(rb"[0-9](?:\.0|e\+[0-9]+)[,}\]]")
 
 
 def _go_numbers(value: Any) -> Any:

@@ -28,6 +28,8 @@ from nagaya.apiserver.registry.read import get
 from nagaya.apiserver.registry.resource import Subresource
 from nagaya.apiserver.registry.strategy import Strategy
 from nagaya.apiserver.registry.update import Copy, Produce, admission_write, update
+from nagaya.apiserver.table.builtin.autoscaling import CUSTOM_SCALES, SCALES
+from nagaya.apiserver.table.convert import table
 from nagaya.apiserver.web import options, present
 from nagaya.apiserver.web.negotiation import Wanted
 from nagaya.apiserver.web.options import WriteOptions
@@ -176,6 +178,13 @@ def _validate(call: Call, scale: JsonObject) -> None:
 
 
 def _respond(call: Call, scale: JsonObject, wanted: Wanted) -> Response:
-    if wanted.transform:
+    if wanted.transform == "Table":
+        include, now = present.include_object(call.request), call.backend.world.clock.now()
+        shape = SCALES if call.resource.builtin else CUSTOM_SCALES
+        return present.respond(table(shape, [scale], {}, include, now, version=wanted.transform_version), wanted)
+    if wanted.transform == "PartialObjectMetadata":
         return present.respond(present.partial(scale, wanted.transform_version), wanted)
+    if wanted.transform:
+        package = "autoscaling" if call.resource.builtin else "v1"
+        raise present.other_form(wanted.transform, f"not a list (*{package}.{KIND.kind})")
     return present.respond(scale, wanted)

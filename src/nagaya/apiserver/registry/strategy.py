@@ -92,6 +92,9 @@ class Strategy:
         """What is allowed but unwise in a deletion, whatever it deletes."""
         return []
 
+    def complete_bookmark(self, obj: JsonObject) -> None:
+        """Add what an object of this kind shows even if it holds nothing but a resourceVersion."""
+
     def canonicalize(self, obj: JsonObject) -> None:
         """Bring a valid object into the form in which it is stored."""
 

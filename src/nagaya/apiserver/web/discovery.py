@@ -19,7 +19,7 @@ from nagaya.apiserver.meta.api_version import version_order
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.catalog import Catalog
 from nagaya.apiserver.registry.resource import Resource, Subresource
-from nagaya.apiserver.web import negotiation, present
+from nagaya.apiserver.web import negotiation, present, routes
 from nagaya.apiserver.web.handler import Endpoint, Exchange
 from nagaya.apiserver.web.request import Response
 
@@ -79,7 +79,7 @@ class Discovery:
         self._generation = self._catalog.generation
 
     def _core(self, exchange: Exchange) -> Response:
-        _only_read(exchange)
+        routes.only_read(exchange.request, *negotiation.BUILTIN_TYPES)
         self._refresh()
         if _wants_aggregated(exchange):
             return self._respond_aggregated(exchange, core=True)
@@ -95,7 +95,7 @@ class Discovery:
         return _respond(exchange, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
     def _version(self, exchange: Exchange) -> Response | None:
-        _only_read(exchange)
+        routes.only_read(exchange.request, *negotiation.BUILTIN_TYPES)
         self._refresh()
         return _respond(exchange, _resource_list("", "v1", self._groups[""]["v1"]))
 
@@ -114,7 +114,7 @@ class Discovery:
             return None
         listed = versions[parts[2]]
         if any(each.builtin for each in listed):
-            _only_read(exchange)
+            routes.only_read(exchange.request, *negotiation.BUILTIN_TYPES)
         return _respond(exchange, _resource_list(parts[1], parts[2], listed))
 
     def _respond_aggregated(self, exchange: Exchange, *, core: bool) -> Response:
@@ -151,12 +151,6 @@ def _wants_aggregated(exchange: Exchange) -> bool:
             if pieces.issuperset(_AGGREGATED):
                 return True
     return False
-
-
-def _only_read(exchange: Exchange) -> None:
-    """Refuse everything but GET. Raises 405."""
-    if exchange.request.method != "GET":
-        raise status.method_not_allowed()
 
 
 def _respond(exchange: Exchange, body: JsonObject) -> Response:

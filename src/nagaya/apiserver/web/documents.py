@@ -6,7 +6,7 @@ from nagaya.apiserver.authn import discovery as openid
 from nagaya.apiserver.authn.jwt import VerificationKeys
 from nagaya.apiserver.openapi import documents as openapi
 from nagaya.apiserver.registry.backend import Backend
-from nagaya.apiserver.web import negotiation, present
+from nagaya.apiserver.web import negotiation, present, routes
 from nagaya.apiserver.web.discovery import Discovery
 from nagaya.apiserver.web.handler import Endpoint, Exchange
 from nagaya.apiserver.web.negotiation import Wanted
@@ -42,7 +42,8 @@ def index(made: dict[str, Endpoint], discovery: Discovery) -> Endpoint:
 def _static(body: object, content_type: str) -> Endpoint:
     encoded = present.encode(body, Wanted())
 
-    def answer(_: Exchange) -> Response:
+    def answer(exchange: Exchange) -> Response:
+        routes.only_read(exchange.request, content_type)
         return Response(200, encoded, content_type, [("Cache-Control", openid.CACHE_CONTROL)])
 
     return answer

@@ -21,6 +21,7 @@ PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 # What the real server lists in its refusals. It can send protobuf; the list is what it reads.
 BUILTIN_TYPES: Final = (JSON, YAML, PROTOBUF)
 CUSTOM_TYPES: Final = (JSON, YAML)
+STREAM_TYPES: Final = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 
 _TRANSFORMS: Final = {"Table", "PartialObjectMetadata", "PartialObjectMetadataList"}
 
@@ -99,16 +100,30 @@ def _accept(parameters: dict[str, str], media_type: str, transforms: bool, table
     return Wanted(media_type, kind, version, pretty)
 
 
-def output(
-    request: Request, types: tuple[str, ...] = BUILTIN_TYPES, *, transforms: bool = True, tables: bool = True
-) -> Wanted:
+def check_listed(request: Request, types: tuple[str, ...]) -> None:
+    """Refuse a client that names none of the media types that a path has. Raises 406.
+
+    The real server asks this first wherever a path is its own. It takes names literally: of all wildcards it only knows
+    `*/*`.
+    """
+    accept = request.headers.get("accept", "")
+    if accept and not _names_one(accept, types):
+        raise status.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}")
+
+
+@lru_cache(maxsize=512)
+def _names_one(header: str, types: tuple[str, ...]) -> bool:
+    named = {clause.partition(";")[0].strip() for clause in header.split(",")}
+    return "*/*" in named or not named.isdisjoint(types)
+
+
+def output(request: Request, *, transforms: bool = True, tables: bool = True) -> Wanted:
     """The form to answer in. Raises 406 when the client accepts nothing that can be sent."""
     accept, pretty, user_agent = request.headers.get("accept", ""), request.parameter("pretty"), request.user_agent
     wanted = Wanted() if not accept else _choose(accept, transforms, tables)
     if wanted is None:
-        if _choose(accept, True, True) or any(_choose(_bare(clause), False, False) for clause in accept.split(",")):
-            raise refused_transform(types)
-        raise not_acceptable(types)
+        message = f"only the following media types are accepted: {', '.join(BUILTIN_TYPES)}"
+        raise status.ApiError(406, "NotAcceptable", message)
     if pretty:
         is_pretty = pretty.lower() in ("1", "t", "true")
     else:
@@ -116,20 +131,6 @@ def output(
     if is_pretty != wanted.pretty:
         wanted = Wanted(wanted.media_type, wanted.transform, wanted.transform_version, is_pretty)
     return wanted
-
-
-def _bare(clause: str) -> str:
-    return clause.partition(";")[0]
-
-
-def refused_transform(types: tuple[str, ...]) -> status.ApiError:
-    """The refusal of a transform that does not exist, in a media type that does."""
-    return status.ApiError(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(types)}")
-
-
-def not_acceptable(types: tuple[str, ...]) -> status.ApiError:
-    """The refusal of an Accept header."""
-    return status.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}")
 
 
 def media_type_of(content_type: str) -> str:

@@ -70,11 +70,12 @@ def single(resource: Resource, obj: JsonObject, wanted: Wanted, request: Request
     if wanted.transform and not resource.builtin:
         raise status.ApiError(500, "", "content is not a list")
     if wanted.transform:
-        raise _other_form(wanted.transform, f"not a list ({_go_type(resource, resource.kind)})")
+        raise other_form(wanted.transform, f"not a list ({_go_type(resource, resource.kind)})")
     return respond(obj, wanted, code)
 
 
-def _other_form(transform: str, what: str) -> status.ApiError:
+def other_form(transform: str, what: str) -> status.ApiError:
+    """The refusal of a transform that does not go with what is asked for."""
     message = f"you requested {transform}, but the requested object is {what}"
     return status.ApiError(406, "NotAcceptable", message)
 
@@ -129,7 +130,7 @@ async def page(resource: Resource, found: Page, wanted: Wanted, request: Request
             {"kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": metadata, "items": items}, wanted
         )
     if wanted.transform:
-        raise _other_form(wanted.transform, f"a list ({_go_type(resource, resource.list_kind)})")
+        raise other_form(wanted.transform, f"a list ({_go_type(resource, resource.list_kind)})")
     if resource.builtin:
         objects = [{k: v for k, v in each.items() if k not in ("kind", "apiVersion")} for each in objects]
     return respond(
@@ -153,8 +154,7 @@ class Events:
         self._columns_sent = False
         self._plain = not wanted.transform
         if wanted.media_type != negotiation.JSON or wanted.transform == "PartialObjectMetadataList":
-            types = ", ".join(f"{each};stream=watch" for each in (negotiation.JSON, negotiation.PROTOBUF))
-            message = f"only the following media types are accepted: {types}"
+            message = f"only the following media types are accepted: {', '.join(negotiation.STREAM_TYPES)}"
             raise status.ApiError(406, "NotAcceptable", message)
 
     def ready(self, kind: str, event: Event) -> bytes | None:
@@ -201,4 +201,5 @@ class Events:
         obj: JsonObject = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata}
         if self._resource.builtin:
             obj |= normalise(self._resource.struct, {"metadata": metadata})[0]
+            self._resource.strategy.complete_bookmark(obj)
         return orjson.dumps({"type": "BOOKMARK", "object": self._shape(obj, str(revision))}) + b"\n"

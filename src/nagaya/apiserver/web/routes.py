@@ -39,8 +39,11 @@ def nowhere() -> Response:
 
 def find(resource: Resource | None, info: RequestInfo, request: Request, builtin_version: bool) -> Resource | Response:
     """The resource that serves a request, or the answer that there is none."""
+    # A request is read as if there were one slash; served it is only if there is.
+    if request.path.startswith("//"):
+        return nowhere()
     missing: Response | None = None if builtin_version else nowhere()
-    if resource is None or len(info.parts) > 3 or not _in_scope(resource, info):
+    if resource is None or len(info.parts) > 3 or not _in_scope(resource, info, request):
         if missing is not None:
             return missing
         raise status.no_such_resource()
@@ -55,12 +58,17 @@ def find(resource: Resource | None, info: RequestInfo, request: Request, builtin
     return resource
 
 
-def _in_scope(resource: Resource, info: RequestInfo) -> bool:
+def _in_scope(resource: Resource, info: RequestInfo, request: Request) -> bool:
     """Whether the path addresses the resource where it lives: with a namespace or without."""
     named = len(info.parts) > 1
     if resource.namespaced:
         return bool(info.namespace) or (not named and (resource.builtin or info.verb in ("list", "watch")))
-    return not info.namespace or resource.gvr.resource == "namespaces"
+    if not info.namespace:
+        return True
+    # A namespace is named in its path once: there are none inside of others.
+    prefix = ("watch",) if info.watch_prefix else ()
+    path = "/".join(("/api", info.version, *prefix, *info.parts))
+    return resource.gvr.resource == "namespaces" and request.path.rstrip("/") == path
 
 
 def verb_handler(call: Call) -> Verb:
@@ -97,5 +105,15 @@ def _addressed(call: Call, verb: str) -> bool:
 
 def negotiate(call: Call) -> Wanted:
     """The form of the answer."""
-    types = negotiation.BUILTIN_TYPES if call.resource.builtin else negotiation.CUSTOM_TYPES
-    return negotiation.output(call.request, types, tables=call.resource.tables is not None)
+    if call.resource.builtin:
+        streams = negotiation.STREAM_TYPES if call.info.verb in ("list", "watch") else ()
+        negotiation.check_listed(call.request, (*negotiation.BUILTIN_TYPES, *streams))
+    return negotiation.output(call.request, tables=call.resource.tables is not None)
+
+
+def only_read(request: Request, *types: str) -> None:
+    """Refuse everything but GET at the path of a document (405), and clients that do not read it in any of its forms
+    (406)."""
+    if request.method != "GET":
+        raise status.method_not_allowed()
+    negotiation.check_listed(request, types)

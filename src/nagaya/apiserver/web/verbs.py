@@ -122,6 +122,8 @@ async def delete_collection(call: Call, wanted: Wanted) -> Response:
     chosen = selection.parse(call.resource, listing.label_selector, listing.field_selector)
     asked = _delete_options(call)
     call.dry_run = asked.dry_run
+    for warning in call.resource.strategy.warn_delete(asked):
+        call.warn(warning)
     page = await read.list_page(call.backend, call.resource, call.namespace, listing, chosen)
     for record in page.records:
         namespace, _, name = record.key.rpartition("/")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from nagaya.apiserver.meta.status import JsonObject
-from nagaya.apiserver.web import negotiation, present
+from nagaya.apiserver.web import negotiation, present, routes
 from nagaya.apiserver.web.handler import Endpoint, Exchange
+from nagaya.apiserver.web.negotiation import Wanted
 from nagaya.apiserver.web.request import Response
 
 KUBERNETES_VERSION: Final = "v1.36.3"
@@ -35,7 +36,10 @@ def document(nagaya_version: str, kubernetes_version: str = KUBERNETES_VERSION) 
 def endpoint(body: JsonObject) -> Endpoint:
     """Serves the document."""
 
+    encoded = present.encode(body, Wanted(pretty=True))
+
     def answer(exchange: Exchange) -> Response:
-        return present.respond(body, negotiation.output(exchange.request, transforms=False))
+        routes.only_read(exchange.request, negotiation.JSON)
+        return Response(200, encoded)
 
     return answer

@@ -34,3 +34,14 @@ def test_every_byte_survives(data: bytes) -> None:
     written = base64text.encode(data)
     assert base64text.canonical(written) == written
     assert base64.b64decode(written) == data
+
+
+@pytest.mark.parametrize(("written", "position"), [("!!", 0), ("ab=", 2), ("ab+d", 2), ("abcda", 4), ("é", 0)])
+def test_the_first_wrong_byte_of_an_unpadded_text_is_named(written: str, position: int) -> None:
+    with pytest.raises(Base64Error, match=f"illegal base64 data at input byte {position}$"):
+        base64text.decode_unpadded(written)
+
+
+@given(st.binary(max_size=40))
+def test_every_byte_survives_without_padding(data: bytes) -> None:
+    assert base64text.decode_unpadded(base64.urlsafe_b64encode(data).rstrip(b"=").decode()) == data

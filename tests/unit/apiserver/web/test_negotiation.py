@@ -42,6 +42,20 @@ def test_a_client_that_accepts_nothing_we_have_is_told_what_there_is(accept: str
     assert "application/json, application/yaml" in refused.value.message
 
 
+@pytest.mark.parametrize("accept", ["application/*", "*", "*/json", "Application/JSON", "text/plain, application/*"])
+def test_a_path_with_media_types_of_its_own_takes_names_literally(accept: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        negotiation.check_listed(Request.make("GET", "/version", headers={"Accept": accept}), (negotiation.JSON,))
+    assert refused.value.code == 406
+    assert refused.value.message == "406: Not Acceptable\n\nAvailable representations: application/json"
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json;as=Table", "text/plain, */*;q=0.1"])
+def test_a_path_with_media_types_of_its_own_is_found_by_any_of_them(accept: str) -> None:
+    headers = {"Accept": accept} if accept else {}
+    negotiation.check_listed(Request.make("GET", "/version", headers=headers), (negotiation.JSON, negotiation.YAML))
+
+
 def test_a_kind_without_tables_refuses_them() -> None:
     with pytest.raises(ApiError) as refused:
         wanted(TABLE, tables=False)

@@ -22,8 +22,9 @@ def test_every_kind_has_bookmarks_in_every_form(resource: Resource) -> None:
 
     assert plain["type"] == "BOOKMARK"
     assert plain["object"]["kind"] == resource.kind
-    assert plain["object"]["metadata"] == {"resourceVersion": "7", "annotations": {"a": "b"}}
-    assert first["object"]["rows"][0]["object"]["metadata"] == {"resourceVersion": "7"}
+    assert plain["object"]["metadata"]["resourceVersion"] == "7"
+    assert plain["object"]["metadata"]["annotations"]["a"] == "b"
+    assert first["object"]["rows"][0]["object"]["metadata"]["resourceVersion"] == "7"
     assert first["object"]["columnDefinitions"]
     assert second["object"]["columnDefinitions"] is None
 
@@ -41,3 +42,17 @@ def test_a_bookmark_shows_what_its_kind_always_shows(name: str, shown: dict[str,
     made = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, None))["object"]
 
     assert {key: value for key, value in made.items() if key not in ("kind", "apiVersion", "metadata")} == shown
+
+
+@pytest.mark.parametrize("name", ["deployments", "replicasets", "statefulsets"])
+def test_a_bookmark_of_a_kind_with_replicas_counts_none(name: str) -> None:
+    [resource] = [each for each in WATCHED if each.gvr.resource == name]
+
+    assert orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, None))["object"]["spec"]["replicas"] == 0
+
+
+def test_a_bookmark_of_daemon_sets_counts_no_templates() -> None:
+    [resource] = [each for each in WATCHED if each.gvr.resource == "daemonsets"]
+    metadata = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, {"a": "b"}))["object"]["metadata"]
+
+    assert metadata["annotations"] == {"a": "b", "deprecated.daemonset.template.generation": "0"}

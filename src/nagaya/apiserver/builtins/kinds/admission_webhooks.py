@@ -21,11 +21,11 @@ from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, duplicate, invalid, not_supported, required
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
+from nagaya.apiserver.webhooks import review_versions
 from nagaya.apiserver.webhooks.client_config import client_config_errors
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
-_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,12 @@ def configuration_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldE
         path = Path("webhooks").index(position)
         found += _hook(hook, demands, path)
         versions = hook.get("admissionReviewVersions") or []
-        found += _versions(versions, path.child("admissionReviewVersions"), known=demands.known_version)
+        found += review_versions.review_version_errors(
+            versions,
+            path.child("admissionReviewVersions"),
+            known=demands.known_version,
+            when_missing=review_versions.MUST_NAME_ONE,
+        )
         name = hook.get("name") or ""
         if demands.unique_names and name:
             if name in seen:
@@ -64,7 +69,7 @@ def _demands(hooks: Sequence[JsonObject], before: Sequence[JsonObject]) -> _Dema
     conditions = [each.get("matchConditions") or [] for each in hooks]
     return _Demands(
         harmless=all(each.get("sideEffects") in _HARMLESS for each in before),
-        known_version=all(not versions or set(versions).intersection(_REVIEW_VERSIONS) for versions in given),
+        known_version=all(map(review_versions.is_known, given)),
         unique_names=len(set(named)) == len(named),
         label_values=not any(
             label_selector.validate(each.get(member), Path())
@@ -112,19 +117,3 @@ def _qualified(name: str, path: Path) -> Iterator[FieldError]:
         yield invalid(path, name, ",".join(problems))
     elif name.count(".") < 2:
         yield invalid(path, name, "should be a domain with at least three segments separated by dots")
-
-
-def _versions(versions: Sequence[str], path: Path, *, known: bool) -> Iterator[FieldError]:
-    if not versions:
-        yield required(path, f"must specify one of {', '.join(_REVIEW_VERSIONS)}")
-        return
-    seen: set[str] = set()
-    for position, version in enumerate(versions):
-        if version in seen:
-            yield invalid(path.index(position), version, "duplicate version")
-            continue
-        seen.add(version)
-        for problem in names.dns1035_label(version):
-            yield invalid(path.index(position), version, problem)
-    if known and not seen.intersection(_REVIEW_VERSIONS):
-        yield invalid(path, list(versions), f"must include at least one of {', '.join(_REVIEW_VERSIONS)}")

@@ -33,12 +33,19 @@ class WorkloadStrategy(CoreStrategy):
     empty_status: Mapping[str, Any] = {}
     # Whether the name becomes part of host names, which are shorter than names may be.
     warns_of_name: bool = False
+    # Whether `spec.replicas` is a plain number inside the real server, so that none at all is shown as 0.
+    replicas_always_shown: bool = False
 
     def default(self, obj: JsonObject) -> None:
         """The template, then what the kind itself has."""
         spec: JsonObject = obj.setdefault("spec", {})
         default_template(spec.setdefault("template", {}))
         self.default_spec(obj, spec)
+
+    def complete_bookmark(self, obj: JsonObject) -> None:
+        """The number of replicas, where it is always shown."""
+        if self.replicas_always_shown:
+            obj["spec"] = {"replicas": 0, **obj["spec"]}
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         """What the kind's own spec may leave out."""

@@ -50,6 +50,11 @@ class DaemonSetStrategy(WorkloadStrategy):
     spec_struct = "apps/v1.DaemonSetSpec"
     empty_status = _EMPTY_STATUS
 
+    def complete_bookmark(self, obj: JsonObject) -> None:
+        """The count of template changes, which is a plain number inside the real server."""
+        metadata = obj["metadata"]
+        obj["metadata"] = {**metadata, "annotations": {GENERATION: "0", **(metadata.get("annotations") or {})}}
+
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         """One node after the other. The count of template changes is there from the start, so its setter owns it."""
         annotations = obj.setdefault("metadata", {}).setdefault("annotations", {})

@@ -31,6 +31,7 @@ class DeploymentStrategy(WorkloadStrategy):
     """Deployments through their main endpoint."""
 
     spec_struct = "apps/v1.DeploymentSpec"
+    replicas_always_shown = True
     warns_of_name = True
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from nagaya.apiserver.builtins.kinds.apps_workload import SPEC
-from nagaya.apiserver.builtins.kinds.pod_resources import validate_container_name
+from nagaya.apiserver.builtins.kinds.core_resources import validate_container_name
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, forbidden, invalid, not_supported, required
 from nagaya.apiserver.meta.quantity import parse

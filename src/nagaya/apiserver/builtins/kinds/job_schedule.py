@@ -7,7 +7,7 @@ import zoneinfo
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import goduration, gostring
 
 
 class ScheduleError(ValueError):
@@ -31,8 +31,6 @@ _FIELDS: Final = (
 )
 _DESCRIPTORS: Final = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 _EVERY: Final = "@every "
-_UNITS: Final = frozenset({"ns", "us", "\u00b5s", "\u03bcs", "ms", "s", "m", "h"})
-_amount = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)").match
 _zone_part = re.compile(r"[A-Za-z.\-_0-9+]{1,14}").fullmatch
 
 
@@ -64,30 +62,10 @@ def _check_descriptor(text: str) -> None:
         return
     if not text.startswith(_EVERY):
         raise ScheduleError(f"unrecognized descriptor: {text}")
-    duration = text.removeprefix(_EVERY)
-    if problem := _duration_problem(duration):
-        raise ScheduleError(f"failed to parse duration {text}: time: {problem}")
-
-
-def _duration_problem(text: str) -> str:
-    """Why Go cannot read a duration; empty if it can."""
-    shown = gostring.quote(text)
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
-        return ""
-    if not rest:
-        return f"invalid duration {shown}"
-    while rest:
-        found = _amount(rest)
-        if found is None:
-            return f"invalid duration {shown}"
-        unit = found[1]
-        if not unit:
-            return f"missing unit in duration {shown}"
-        if unit not in _UNITS:
-            return f"unknown unit {gostring.quote(unit)} in duration {shown}"
-        rest = rest[found.end() :]
-    return ""
+    try:
+        goduration.parse(text.removeprefix(_EVERY))
+    except ValueError as error:
+        raise ScheduleError(f"failed to parse duration {text}: {error}") from None
 
 
 def _check_range(expression: str, bounds: _Bounds) -> None:

@@ -12,9 +12,9 @@ from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.create import admission_write
 from nagaya.apiserver.registry.resource import Resource
-from nagaya.apiserver.registry.storing import labels_of, store_failure
+from nagaya.apiserver.registry.storing import rewrite
 from nagaya.apiserver.registry.system_metadata import metadata_of
-from nagaya.apiserver.storage import Record, RevisionConflict, StorageFailure
+from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.options import WriteOptions
 
 _PODS: Final = GroupResource("", "pods")
@@ -58,20 +58,7 @@ async def _assign(call: Call, name: str, binding: JsonObject, *, dry_run: bool) 
 
 async def _store(call: Call, resource: Resource, record: Record, pod: JsonObject) -> bool:
     """Write the pod as it is. False if it has changed meanwhile."""
-    form = await resource.codec.encode(pod)
-    try:
-        await call.backend.store.put(
-            resource.table,
-            record.key,
-            lambda revision: resource.dump(form, revision),
-            expected=record.revision,
-            labels=labels_of(form),
-        )
-    except RevisionConflict:
-        return False
-    except StorageFailure as failure:
-        raise store_failure(failure) from failure
-    return True
+    return await rewrite(call.backend, resource, record, await resource.codec.encode(pod)) is not None
 
 
 def _check_preconditions(pod: JsonObject, meant: JsonObject, place: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from nagaya.apiserver.builtins.kinds import container_defaults, pod_resources, volume_defaults
+from nagaya.apiserver.builtins.kinds import container_defaults, core_resources, pod_resources, volume_defaults
 from nagaya.apiserver.meta.status import JsonObject
 
 DEFAULT_GRACE: Final = 30
@@ -62,7 +62,7 @@ def default_pod_spec(spec: JsonObject) -> None:
         volume_defaults.default_volume(volume)
     for container in all_containers(spec):
         container_defaults.default_container(container)
-    pod_resources.round_up(spec.get("overhead"))
+    core_resources.round_up(spec.get("overhead"))
     pod_resources.round_up_requirements(spec.get("resources"))
     name_service_account(spec)
 
@@ -99,12 +99,12 @@ def _default_pod_resources(spec: JsonObject) -> None:
         return
     limits, requests = dict(resources.get("limits") or {}), dict(resources.get("requests") or {})
     for name, amount in pod_resources.aggregate(spec, "limits").items():
-        if pod_resources.is_huge_page(name) and name not in requests:
+        if core_resources.is_huge_pages(name) and name not in requests:
             limits.setdefault(name, str(amount))
     if limits:
         resources["limits"] = limits
     for name, amount in pod_resources.aggregate(spec, "requests").items():
-        if pod_resources.is_pod_level(name) and pod_resources.may_overcommit(name):
+        if pod_resources.is_pod_level(name) and core_resources.is_overcommit_allowed(name):
             requests.setdefault(name, str(amount))
     for name, amount in limits.items():
         if pod_resources.is_pod_level(name):
@@ -122,7 +122,7 @@ def _drop_annotations(metadata: Any) -> None:
 def _default_status(status: JsonObject) -> None:
     for list_name in ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"):
         for container in status.get(list_name) or ():
-            pod_resources.round_up(container.get("allocatedResources"))
+            core_resources.round_up(container.get("allocatedResources"))
             pod_resources.round_up_requirements(container.get("resources"))
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and (not addresses or addresses[0].get("ip") != address):

@@ -1,6 +1,6 @@
 """Amounts of CPU, memory and the like that containers and pods ask for: arithmetic, classes and rules.
 
-What holds for resources wherever they stand is in `core_resources`; callers that deal with pods find it here too.
+What holds for resources wherever they stand is in `core_resources`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from typing import Final
 
 from nagaya.apiserver.builtins.kinds.core_resources import (
     HUGE_PAGES,
-    is_extended,
+    is_huge_pages,
+    is_overcommit_allowed,
     round_up,
     validate_amount,
     validate_container_name,
     validate_name,
 )
-from nagaya.apiserver.builtins.kinds.core_resources import is_huge_pages as is_huge_page
-from nagaya.apiserver.builtins.kinds.core_resources import is_overcommit_allowed as may_overcommit
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import (
     Cause,
@@ -32,24 +31,6 @@ from nagaya.apiserver.meta.field_errors import (
 from nagaya.apiserver.meta.quantity import Quantity, QuantityError, parse
 from nagaya.apiserver.meta.status import JsonObject
 
-__all__ = [
-    "aggregate",
-    "computed_qos_class",
-    "has_indivisible_pages",
-    "is_extended",
-    "is_huge_page",
-    "is_pod_level",
-    "may_overcommit",
-    "qos_class",
-    "round_up",
-    "round_up_requirements",
-    "validate_amount",
-    "validate_container_name",
-    "validate_name",
-    "validate_pod_level",
-    "validate_requirements",
-]
-
 Amounts = Mapping[str, str]
 NameRule = Callable[[str, Path], list[FieldError]]
 
@@ -59,7 +40,7 @@ _ZERO: Final = Quantity(0)
 
 def is_pod_level(name: str) -> bool:
     """Whether a resource can be asked for by a pod as a whole."""
-    return name in _COMPUTE or is_huge_page(name)
+    return name in _COMPUTE or is_huge_pages(name)
 
 
 def round_up_requirements(requirements: JsonObject | None) -> None:
@@ -164,21 +145,21 @@ def validate_requirements(
         yield from name_rule(name, where)
         yield from validate_amount(name, text, where)
         if (limit := limits.get(name)) is not None:
-            if not may_overcommit(name) and parse(text) != parse(limit):
+            if not is_overcommit_allowed(name) and parse(text) != parse(limit):
                 yield invalid(path.child("requests"), text, f"must be equal to {name} limit of {limit}")
             elif parse(text) > parse(limit):
                 yield invalid(path.child("requests"), text, f"must be less than or equal to {name} limit of {limit}")
-        elif not may_overcommit(name):
+        elif not is_overcommit_allowed(name):
             yield required(path.child("limits"), "Limit must be set for non overcommitable resources")
         yield from _validate_pages(name, text, where, indivisible)
     asked = {*limits, *requests}
-    if any(map(is_huge_page, asked)) and not asked & {*_COMPUTE}:
+    if any(map(is_huge_pages, asked)) and not asked & {*_COMPUTE}:
         yield forbidden(path, "HugePages require cpu or memory")
     yield from _validate_claims(requirements.get("claims") or (), claims, path.child("claims"))
 
 
 def _validate_pages(name: str, text: str, path: Path, indivisible: bool) -> Iterator[FieldError]:
-    if is_huge_page(name) and not indivisible and not _divisible(name, text):
+    if is_huge_pages(name) and not indivisible and not _divisible(name, text):
         yield invalid(path, text, f"{text} is not positive integer multiple of {name}")
 
 
@@ -197,7 +178,7 @@ def has_indivisible_pages(spec: JsonObject) -> bool:
         for container in spec.get(list_name) or ():
             resources = container.get("resources") or {}
             holders += [resources.get("limits") or {}, resources.get("requests") or {}]
-    return any(is_huge_page(name) and not _divisible(name, text) for each in holders for name, text in each.items())
+    return any(is_huge_pages(name) and not _divisible(name, text) for each in holders for name, text in each.items())
 
 
 def _validate_claims(claims: Collection[JsonObject], known: Collection[str], path: Path) -> Iterator[FieldError]:
@@ -242,7 +223,7 @@ def validate_pod_level(spec: JsonObject, path: Path, *, claims: Collection[str])
             detail = f"must be greater than or equal to aggregate container requests of {total}"
             yield invalid(where.child("requests").key(name), requests[name], detail)
     for name, total in aggregate(spec, "limits").items():
-        if is_huge_page(name) and name in limits and total > parse(limits[name]):
+        if is_huge_pages(name) and name in limits and total > parse(limits[name]):
             detail = f"must be greater than or equal to aggregate container limits of {total}"
             yield invalid(where.child("limits").key(name), limits[name], detail)
     for position, container in enumerate(spec.get("containers") or ()):

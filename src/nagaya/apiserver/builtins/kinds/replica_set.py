@@ -50,6 +50,7 @@ class ReplicaSetStrategy(WorkloadStrategy):
     """ReplicaSets through their main endpoint."""
 
     spec_struct = "apps/v1.ReplicaSetSpec"
+    replicas_always_shown = True
     empty_status = _EMPTY_STATUS
     warns_of_name = True
 

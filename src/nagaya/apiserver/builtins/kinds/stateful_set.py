@@ -51,6 +51,7 @@ class StatefulSetStrategy(WorkloadStrategy):
     """StatefulSets through their main endpoint."""
 
     spec_struct = "apps/v1.StatefulSetSpec"
+    replicas_always_shown = True
     empty_status = _EMPTY_STATUS
     name_check = staticmethod(names.name_is_label)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nagaya.apiserver.builtins.kinds.pod_resources import validate_amount
+from nagaya.apiserver.builtins.kinds.core_resources import validate_amount
 from nagaya.apiserver.meta import names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, forbidden, invalid, not_supported, required
 from nagaya.apiserver.meta.object_meta import validate_annotations, validate_labels

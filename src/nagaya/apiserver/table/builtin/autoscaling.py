@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.table.builtin.parts import NONE, UNKNOWN, UNSET, age, amount, name, spec, status
-from nagaya.apiserver.table.columns import AGE, NAME, Cells, Column, number, shape, text
+from nagaya.apiserver.table.columns import AGE, NAME, Cells, Column, TableShape, number, shape, text
 
 _MEMBERS: Final = {
     "External": "external",
@@ -109,3 +110,7 @@ def _pointer_text(value: str | None) -> str:
 )
 def SCALES(obj: JsonObject, now: datetime) -> Cells:
     return [name(obj), spec(obj).get("replicas") or 0, status(obj).get("replicas") or 0, age(obj, now)]
+
+
+CUSTOM_SCALES: Final = TableShape((NAME, *SCALES.columns[1:-1], replace(AGE, type="date")), SCALES.row)
+"""The scale of custom resources: the same rows under columns of other types."""

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagaya.apiserver.builtins.kinds.pod_resources import aggregate, computed_qos_class, round_up
+from nagaya.apiserver.builtins.kinds.core_resources import round_up
+from nagaya.apiserver.builtins.kinds.pod_resources import aggregate, computed_qos_class
 from nagaya.apiserver.meta.quantity import parse
 
 
