@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from nagaya.addons.resource_set.contents import Content
 from nagaya.api.addons.cluster_resource_set import ClusterResourceSet, ResourceRef
 from nagaya.api.addons.cluster_resource_set_binding import CLUSTER_RESOURCE_SET_BINDINGS, ClusterResourceSetBinding
-from nagaya.api.admission.selector import Selector, parse
+from nagaya.api.admission.selector import read
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
@@ -50,7 +48,7 @@ class Seen:
 
 def sites_of(rt: Runtime, resource_set: ClusterResourceSet) -> tuple[Site, ...]:
     """The clusters that a set selects, without those that go. Raises InvalidSelector."""
-    selector = selector_of(resource_set)
+    selector = read(resource_set.spec.cluster_selector)
     if not selector.requirements:
         return ()  # an empty selector is a mistake, and "everything" would be a grave one
     return tuple(
@@ -58,8 +56,3 @@ def sites_of(rt: Runtime, resource_set: ClusterResourceSet) -> tuple[Site, ...]:
         for each in rt.cache.list(CLUSTERS, resource_set.metadata.namespace)
         if not each.metadata.deleting and selector.matches(each.metadata.labels)
     )
-
-
-def selector_of(resource_set: ClusterResourceSet) -> Selector:
-    """Which clusters get the resources. Raises InvalidSelector."""
-    return parse(msgspec.to_builtins(resource_set.spec.cluster_selector))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nagaya.addons.resource_set.contents import CONFIG_MAPS, SECRETS, Head
-from nagaya.addons.resource_set.seen import selector_of
 from nagaya.api.addons.cluster_resource_set import CLUSTER_RESOURCE_SETS, ClusterResourceSet
 from nagaya.api.addons.cluster_resource_set_binding import CLUSTER_RESOURCE_SET_BINDINGS, ClusterResourceSetBinding
-from nagaya.api.admission.selector import InvalidSelector
+from nagaya.api.admission.selector import InvalidSelector, read
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
@@ -82,7 +81,7 @@ def selecting(cache: Cache, cluster: Cluster) -> list[Key]:
 
 def _selects(resource_set: ClusterResourceSet, cluster: Cluster) -> bool:
     try:
-        selector = selector_of(resource_set)
+        selector = read(resource_set.spec.cluster_selector)
     except InvalidSelector:
         return False
     return bool(selector.requirements) and selector.matches(cluster.metadata.labels)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from nagaya.api.admission.content import Content, items, mapping, text, texts
 from nagaya.api.admission.field_error import FieldError, aggregate, invalid
 from nagaya.api.admission.golang import quote
 from nagaya.api.admission.names import label_key, label_value
+from nagaya.api.cluster.selector import LabelSelector
+from nagaya.api.meta import NONE
 
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
@@ -73,6 +77,12 @@ def parse(content: Content) -> Selector:
             raise InvalidSelector(f"{quote(operator)} is not a valid label selector operator")
         found.append(_requirement(text(expression, "key"), _OPERATORS[operator], tuple(texts(expression, "values"))))
     return Selector(tuple(sorted(found, key=lambda each: each.key)))
+
+
+def read(selector: LabelSelector, also: Mapping[str, str] = NONE) -> Selector:
+    """What a typed selector selects, of objects that have certain labels besides. Raises InvalidSelector."""
+    content = msgspec.to_builtins(selector)
+    return parse({**content, "matchLabels": {**selector.match_labels, **also}} if also else content)
 
 
 def as_printed(content: Content) -> Content:

@@ -35,6 +35,7 @@ from nagaya.core.cluster.status import (
     status,
 )
 from nagaya.core.external import LISTING_TIMEOUT, StillListing, listed
+from nagaya.core.failures import worst
 from nagaya.core.finalizer import release
 from nagaya.core.pause import status_while_paused
 from nagaya.kube.contract_kinds import DEFINITIONS
@@ -90,7 +91,7 @@ class Clusters:
             await self._tell(applied.cluster, told)
             self._record(applied.cluster, cluster, told, steps)
         if applied.failures:
-            raise _one(applied.failures)
+            raise worst(applied.failures, "several things could not be done")
         waits = (wait, applied.look_again, next_look(seen), None if known else LISTING_TIMEOUT)
         due = [each for each in waits if each is not None]
         return Result(min(due)) if due else None
@@ -210,11 +211,3 @@ def _with_failures(steps: Plan, failures: list[Failure]) -> Plan:
     if steps.deletion is None or not failures or all(isinstance(each, Conflict) for each in failures):
         return steps
     return replace(steps, deletion=Deletion(ClusterReason.INTERNAL_ERROR, " ".join(map(str, failures))))
-
-
-def _one(failures: list[Failure]) -> Exception:
-    """What to raise: a conflict only if there is nothing worse, since it is retried without a word."""
-    serious = [each for each in failures if not isinstance(each, Conflict)]
-    if len(serious) > 1:
-        return ExceptionGroup("several things could not be done", serious)
-    return (serious or failures)[0]
