@@ -12,6 +12,8 @@ from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.kube.patches import Merge
 from unit.addons.resource_set.plane import CONFIG_MAPS, NAMESPACE, SECRETS, Plane, manifest, on_a_plane
 
+pytestmark = pytest.mark.slow
+
 CHECK_LOGS = "False InternalError: Please check controller logs for errors"
 
 

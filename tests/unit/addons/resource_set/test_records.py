@@ -14,6 +14,8 @@ from nagaya.kube.errors import NotFound
 from nagaya.kube.patches import Merge
 from unit.addons.resource_set.plane import CONFIG_MAPS, NAMESPACE, Plane, manifest, on_a_plane
 
+pytestmark = pytest.mark.slow
+
 
 def test_several_sets_share_the_record_of_a_cluster_without_conflict() -> None:
     async def test(plane: Plane) -> None:

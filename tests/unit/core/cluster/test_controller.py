@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 
+import pytest
+
 from nagaya.api.cluster.cluster import CLUSTERS, FINALIZER
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.core.cluster.controller import DETAILS_INTERVAL
@@ -25,6 +27,8 @@ from support.harbour import (
 )
 from support.seen_cluster import BOTH, ENDPOINT, INFRASTRUCTURE
 from support.virtual_run import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_cluster_comes_up_with_few_writes_and_no_conflict() -> None:

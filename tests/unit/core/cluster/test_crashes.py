@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.kind import Kind
@@ -11,6 +13,8 @@ from support.builders import CLUSTER, CONTROL_PLANE
 from support.harbour import DEPLOYMENT, NAMESPACE, Harbour, grow, harbour, owned
 from support.seen_cluster import INFRASTRUCTURE
 from support.virtual_run import run
+
+pytestmark = pytest.mark.slow
 
 LEFT: tuple[tuple[Kind[Any], str], ...] = (
     (CLUSTERS, CLUSTER),

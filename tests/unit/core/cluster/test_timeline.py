@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from support.builders import CONTROL_PLANE
 from support.harbour import DEPLOYMENT, HOLD, Harbour, harbour, initialize, owned, provision
 from support.seen_cluster import BOTH, INFRASTRUCTURE
 from support.virtual_run import run
+
+pytestmark = pytest.mark.slow
 
 GOLDEN = Path(__file__).parent / "testdata" / "life.txt"
 

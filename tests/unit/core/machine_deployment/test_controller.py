@@ -36,6 +36,8 @@ from nagaya.kube.transport import Answer, AnswerLost, Call
 from nagaya.world import World
 from support.builders import BOOTSTRAP, CLUSTER, INFRASTRUCTURE, machine_deployment
 
+pytestmark = pytest.mark.slow
+
 DEFAULT = "default"
 DEFINITIONS = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False

@@ -13,6 +13,8 @@ from nagaya.kube.errors import NotFound
 from support.builders import CLUSTER
 from unit.core.machine_health_check.plane import KEY, NAMESPACE, REFERENCE, REQUESTS, TEMPLATES, Plane, on_a_plane
 
+pytestmark = pytest.mark.slow
+
 HEALTH = "HealthCheckSucceeded"
 HEALTHY = "True HealthCheckSucceeded"
 

@@ -11,6 +11,8 @@ from nagaya.api.kind import Kind
 from nagaya.kube.patches import Merge
 from unit.core.machine_set.plane import CONFIGS, HOSTS, Plane
 
+pytestmark = pytest.mark.slow
+
 KINDS: tuple[Kind[Any], ...] = (MACHINES, HOSTS, CONFIGS)
 USERS = Merge({"metadata": {"labels": {"mine": "yes"}, "annotations": {"note": "hello"}}})
 

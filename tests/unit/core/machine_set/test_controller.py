@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.kube.patches import Merge
 from unit.core.machine_set.plane import HOST_TEMPLATES, SHOP, Plane, condition
+
+pytestmark = pytest.mark.slow
 
 
 def kinds_written(plane: Plane) -> Counter[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.kind import Object
 from unit.core.machine_set.plane import Plane
+
+pytestmark = pytest.mark.slow
 
 
 async def in_order(plane: Plane, count: int) -> None:

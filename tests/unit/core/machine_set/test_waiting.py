@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.kube.patches import Merge
 from unit.core.machine_set.plane import CONTROL_PLANES, HOST_TEMPLATES, SHOP, Plane, condition
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_paused_set_is_told_so_and_left_alone(plane: Plane) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.kube.patches import Merge
@@ -14,6 +16,8 @@ from unit.core.machine_set.plane import (
     condition,
     reference,
 )
+
+pytestmark = pytest.mark.slow
 
 
 async def looks(plane: Plane) -> int:

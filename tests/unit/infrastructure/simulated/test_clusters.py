@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+import pytest
+
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.simulated.simulated_cluster import SIMULATED_CLUSTERS
 from nagaya.api.simulated.simulated_machine_template import SIMULATED_MACHINE_TEMPLATES
@@ -14,6 +16,8 @@ from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.kubeconfig import ClientCertificate
 from support.virtual_run import run
 from unit.infrastructure.simulated.yard import CLUSTER, NAMESPACE, SECRETS, Yard, said, yard
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_paused_cluster_is_left_alone() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nagaya.api.simulated.simulated_cluster import FINALIZER as CLUSTER_FINALIZER
 from nagaya.api.simulated.simulated_cluster import SIMULATED_CLUSTERS
 from nagaya.api.simulated.simulated_machine import FINALIZER, SIMULATED_MACHINES
 from support.virtual_run import run
 from unit.infrastructure.simulated.yard import CLUSTER, NAMESPACE, SECRETS, said, yard
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_machine_boots_and_its_node_appears() -> None:

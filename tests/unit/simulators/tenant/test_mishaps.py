@@ -9,6 +9,8 @@ import pytest
 from nagaya.simulators.tenant.settings import Fault, NodeSettings
 from support.simulated_tenant import Kubectl, Make, deployment, is_ready
 
+pytestmark = pytest.mark.slow
+
 NODES = "/api/v1/nodes"
 APPS = "/apis/apps/v1/namespaces/default"
 

@@ -9,6 +9,8 @@ import pytest
 from nagaya.simulators.tenant.settings import NodeSettings
 from support.simulated_tenant import Kubectl, Make, deployment, is_ready, pod
 
+pytestmark = pytest.mark.slow
+
 PODS = "/api/v1/namespaces/default/pods"
 
 

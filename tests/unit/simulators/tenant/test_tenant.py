@@ -24,6 +24,8 @@ from nagaya.world import World
 from support.simulated_tenant import Kubectl, Make, is_ready
 from support.virtual_time import LoopClock
 
+pytestmark = pytest.mark.slow
+
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 SYSTEM = "/api/v1/namespaces/kube-system"

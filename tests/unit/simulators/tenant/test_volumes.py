@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from support.simulated_tenant import Kubectl, Make, is_ready, pod
+
+pytestmark = pytest.mark.slow
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/default/pods"
@@ -146,3 +150,20 @@ async def test_a_new_claim_of_an_old_name_gets_a_new_volume(make: Make) -> None:
     found = await api.get(f"{CLAIMS}/data")
     assert found["status"]["phase"] == "Bound"
     assert found["spec"]["volumeName"] != old
+
+
+async def test_a_volume_whose_driver_lets_go_late_leaves_the_node_then(make: Make) -> None:
+    api = await make(1)
+    await api.tenant.prepare()
+    await api.create(CLAIMS, claim("data"))
+    await api.create(PODS, with_volume("a"))
+    await api.wait(5)
+    (attachment,) = await api.items(ATTACHMENTS)
+    path = f"{ATTACHMENTS}/{attachment['metadata']['name']}"
+    await api.patch(path, {"metadata": {"finalizers": ["external-attacher/csi-example-com"]}})
+    await api.delete(f"{PODS}/a")
+    await api.wait(10)
+    assert len(await attached(api, "n1")) == 1, "the driver has not let go of it"
+    await api.patch(path, {"metadata": {"finalizers": None}})
+    await api.wait(1)
+    assert await attached(api, "n1") == []

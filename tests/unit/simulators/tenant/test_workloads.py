@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nagaya.simulators.tenant.settings import NodeSettings
 from support.simulated_tenant import Kubectl, Make, deployment, is_ready
+
+pytestmark = pytest.mark.slow
 
 APPS = "/apis/apps/v1/namespaces/default"
 
