@@ -15,21 +15,23 @@ from typing import Any, TypeVar
 
 from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.catalog import PARTS
+from nagaya.api.cluster.labels import CONTROL_PLANE
 from nagaya.api.kind import Kind, Object
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.plane import CONTROLLERS, Plane, install
 from nagaya.kube import kubeconfig
-from nagaya.kube.client import Client
-from nagaya.kube.errors import AlreadyExists, NotFound
+from nagaya.kube.client import Client, Propagation
+from nagaya.kube.errors import AlreadyExists, Conflict, NotFound
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.key import Key
 from nagaya.kube.patches import Merge
 from nagaya.kube.transport import Transport
 from nagaya.world import World
+from support.passing_time import PassingLoop
 from support.real import RealControlPlane
-from support.virtual_run import run, virtual_world
+from support.virtual_run import virtual_world
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
@@ -38,6 +40,9 @@ SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 NODES = Kind("", "v1", "Node", "nodes", Untyped, namespaced=False)
 PATIENCE = 180.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
+"""Seconds between two looks."""
+_CLOSING = 0.3  # seconds that connections take to say goodbye
 
 
 @dataclass(slots=True)
@@ -80,10 +85,34 @@ class Lab:
         """Change an object."""
         await self.client.patch(KINDS[kind], self.namespace, name, Merge(content))
 
-    async def delete(self, kind: str, name: str) -> None:
+    async def annotate(self, kind: str, name: str, **annotations: str | None) -> None:
+        """Set annotations, or remove those that are None."""
+        await self.merge(kind, name, {"metadata": {"annotations": annotations}})
+
+    async def release(self, kind: str, name: str, finalizer: str) -> None:
+        """Take one finalizer off an object that may be going; others are left alone."""
+
+        async def released() -> bool:
+            obj = await self.get(kind, name)
+            if obj is None or finalizer not in obj.metadata.finalizers:
+                return True
+            kept = [each for each in obj.metadata.finalizers if each != finalizer]
+            content = {"metadata": {"finalizers": kept, "resourceVersion": obj.metadata.resource_version}}
+            with contextlib.suppress(Conflict, NotFound):
+                await self.merge(kind, name, content)
+            return False
+
+        await self.until(f"{kind} {name} has lost {finalizer}", released)
+
+    async def hold(self, kind: str, name: str, finalizer: str) -> None:
+        """Keep an object from vanishing."""
+        obj = await self.get(kind, name)
+        await self.merge(kind, name, {"metadata": {"finalizers": [*obj.metadata.finalizers, finalizer]}})
+
+    async def delete(self, kind: str, name: str, propagation: Propagation | None = None) -> None:
         """Have an object deleted."""
         with contextlib.suppress(NotFound):
-            await self.client.delete(KINDS[kind], self.namespace, name)
+            await self.client.delete(KINDS[kind], self.namespace, name, propagation=propagation)
 
     async def get(self, kind: str, name: str) -> Any:
         """An object as the server has it, None if it is gone."""
@@ -100,13 +129,59 @@ class Lab:
         """Wait until a check returns something true, and return that."""
         loop = asyncio.get_running_loop()
         end = loop.time() + patience
+        pause = SHORTEST_PAUSE
         while True:
             found = await check()
             if found:
                 return found
             if loop.time() > end:
                 raise AssertionError(f"after {patience:g} s not yet: {what}\n{await self.story()}")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.2, LONGEST_PAUSE)
+
+    async def always(self, seconds: float, check: Callable[[], Awaitable[object]]) -> None:
+        """See that a check holds all the time for so many seconds."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while loop.time() < end:
+            assert await check(), f"{check.__name__} does not hold\n{await self.story()}"
+            await asyncio.sleep(0.2)
+
+    async def workers(self) -> list[Any]:
+        """The Machines that are no control planes."""
+        return [each for each in await self.all("Machine") if CONTROL_PLANE not in each.metadata.labels]
+
+    async def running(self, count: int) -> list[Any]:
+        """Wait until there are exactly so many workers, all Available, and the MachineDeployments say so too."""
+
+        found: list[Any] = []
+
+        async def check() -> bool:
+            found[:] = await self.workers()
+            if len(found) != count or not all(holds(each, "Available") for each in found):
+                return False
+            told = [each.status for each in await self.all("MachineDeployment")]
+            counted = sum(each.replicas or 0 for each in told), sum(each.available_replicas or 0 for each in told)
+            return counted == (count, count)
+
+        await self.until(f"{count} workers are available", check)
+        return found
+
+    async def rolled(self, name: str, version: str = "") -> Any:
+        """Wait until a MachineDeployment is rolled out, with machines of a version if one is given."""
+
+        async def check() -> Any:
+            deployment = await self.get("MachineDeployment", name)
+            status = deployment.status
+            counts = {status.replicas, status.up_to_date_replicas, status.available_replicas, deployment.spec.replicas}
+            done = status.observed_generation == deployment.metadata.generation and len(counts) == 1
+            if not done or holds(deployment, "RollingOut"):
+                return None
+            machines = await self.workers()
+            right = all(not version or each.spec.version == version for each in machines)
+            return deployment if right and len(machines) == deployment.spec.replicas else None
+
+        return await self.until(f"MachineDeployment {name} is rolled out", check)
 
     async def available(self, name: str) -> Any:
         """Wait until a Cluster is Available, and return it."""
@@ -137,6 +212,19 @@ class Lab:
             ]
         return found
 
+    def tenant(self, cluster: str) -> Client:
+        """A client of a tenant that can be reached."""
+        remote = self.plane.remotes.get(Key(self.namespace, cluster))
+        assert remote is not None, f"Cluster {cluster} cannot be reached"
+        return remote.client
+
+    async def node(self, cluster: str, name: str) -> Untyped | None:
+        """A Node of a tenant, None if it is gone."""
+        try:
+            return await self.tenant(cluster).get(NODES, "", name)
+        except NotFound:
+            return None
+
     async def nodes(self, cluster: str) -> list[Untyped]:
         """The Nodes of a tenant."""
         remote = self.plane.remotes.get(Key(self.namespace, cluster))
@@ -165,6 +253,21 @@ def holds(obj: Any, condition: str) -> bool:
     return any(each.type == condition and each.status == "True" for each in obj.status.conditions)
 
 
+def condition(obj: Any, type: str) -> tuple[str, str]:
+    """The status and the reason of a condition; empty if the object does not have it."""
+    return next(((each.status, each.reason) for each in obj.status.conditions if each.type == type), ("", ""))
+
+
+def message(obj: Any, type: str) -> str:
+    """What a condition says; empty if the object does not have it."""
+    return next((str(each.message) for each in obj.status.conditions if each.type == type), "")
+
+
+def owner(obj: Any, kind: str) -> str:
+    """The name of the owner of a kind, empty if there is none."""
+    return next((str(each.name) for each in obj.metadata.owner_references if each.kind == kind), "")
+
+
 Scenario = Callable[[Lab], Awaitable[None]]
 
 
@@ -181,30 +284,36 @@ def play_embedded(scenario: Scenario, *, parts: Collection[str] = tuple(CONTROLL
         finally:
             await server.stop()
 
-    run(main())
+    with asyncio.Runner(loop_factory=PassingLoop) as runner:
+        runner.run(main())
 
 
 def play_real(
-    control_plane: RealControlPlane, scenario: Scenario, *, parts: Collection[str] = tuple(CONTROLLERS)
+    control_plane: RealControlPlane,
+    scenario: Scenario,
+    *,
+    parts: Collection[str] = tuple(CONTROLLERS),
+    definitions: Collection[str] = tuple(PARTS),
 ) -> None:
-    """Run a scenario on the real server, in a namespace of its own."""
+    """Run a scenario on the real server, in a namespace of its own. `definitions` are the parts to install first."""
 
     async def main() -> None:
         world = World()
         connection = kubeconfig.load(control_plane.kubeconfig)
         namespace = f"lab-{uuid.uuid4().hex[:8]}"
         lab = Lab(lambda: HttpTransport(connection, world=world), world, namespace, parts, real=True)
-        async with _running(lab):
+        async with _running(lab, definitions):
             await scenario(lab)
             await _clean(lab)
+        await asyncio.sleep(_CLOSING)
 
     asyncio.run(main())
 
 
 @contextlib.asynccontextmanager
-async def _running(lab: Lab) -> AsyncIterator[None]:
+async def _running(lab: Lab, definitions: Collection[str] = tuple(PARTS)) -> AsyncIterator[None]:
     first = Client(lab.transport(), world=lab.world, field_manager="test")
-    await install(first, PARTS)
+    await install(first, definitions)
     with contextlib.suppress(AlreadyExists):
         await first.create(NAMESPACES, {"metadata": {"name": lab.namespace}})
     await first.close()

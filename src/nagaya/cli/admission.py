@@ -2,11 +2,13 @@
 
 The embedded API server applies the same rules in its own process (`Config.rules`). The server's certificate is made
 anew at every start and its authority is written into the configurations, so there is nothing to install or renew. The
-configurations are removed in an orderly stop: a webhook that nobody answers refuses every write.
+configurations are removed in an orderly stop, unless another process has put itself there meanwhile: a webhook that
+nobody answers refuses every write.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import logging
@@ -23,8 +25,9 @@ from nagaya.api.definition import Definition
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
-from nagaya.kube.errors import NotFound
+from nagaya.kube.errors import ApiError, Conflict, NotFound
 from nagaya.kube.patches import Apply
+from nagaya.kube.transport import NoAnswer
 from nagaya.pki import keys
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec, split_hosts, to_pem
@@ -44,6 +47,7 @@ _NAME: Final = "nagaya"
 _LARGEST_REVIEW: Final = 8 * 2**20  # the old object, the new one, and what is around them
 _CALLS: Final = ((_MUTATING, "default", review.mutate), (_VALIDATING, "validate", review.validate))
 _TIMEOUT_SECONDS: Final = 10
+_REMOVE_PATIENCE: Final = 5.0  # seconds; whoever stops wants to stop
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -56,6 +60,7 @@ class AdmissionServer:
         self._world = world
         self._kinds = [each.kind for each in definitions if str(each.kind) in ADMISSION]
         self._runner: web.AppRunner | None = None
+        self._bundle = ""
 
     async def start(self, host: str, port: int) -> str:
         """Serve, then register. Returns the address that the API calls. Raises OSError if it cannot be listened on."""
@@ -68,26 +73,41 @@ class AdmissionServer:
         await web.TCPSite(self._runner, host, port, ssl_context=self._tls(authority, host)).start()
         shown = f"[{host}]" if ":" in host else host
         url = f"https://{shown}:{self._runner.addresses[0][1]}"
-        bundle = base64.b64encode(authority.certificate_pem).decode()
+        self._bundle = base64.b64encode(authority.certificate_pem).decode()
         for kind, path, _ in _CALLS:
-            content = {"webhooks": [self._webhook(each, path, f"{url}/{path}", bundle) for each in self._kinds]}
+            content = {"webhooks": [self._webhook(each, path, f"{url}/{path}") for each in self._kinds]}
             await self._client.patch(kind, "", _NAME, Apply(content, self._client.field_manager, force=True))
         log.info("the API calls %s for defaults and checks of %d kinds", url, len(self._kinds))
         return url
 
     async def stop(self) -> None:
-        """Have the API call no longer, then serve no longer."""
+        """Have the API call no longer, then serve no longer. Says what to do if the API cannot be told."""
         try:
-            for kind, _, _ in _CALLS:
-                try:
-                    await self._client.delete(kind, "", _NAME)
-                except NotFound:
-                    log.info("%s %s was removed by somebody else", kind, _NAME)
+            if self._bundle:
+                await asyncio.gather(*(self._remove(kind) for kind, _, _ in _CALLS))
         finally:
             if self._runner is not None:
                 await self._runner.cleanup()
 
-    def _webhook(self, kind: Kind[Any], path: str, url: str, bundle: str) -> dict[str, Any]:
+    async def _remove(self, kind: Kind[Untyped]) -> None:
+        try:
+            async with asyncio.timeout(_REMOVE_PATIENCE):
+                await self._remove_own(kind)
+        except (ApiError, NoAnswer, TimeoutError) as error:
+            why = str(error) or f"the API did not answer within {_REMOVE_PATIENCE:g} s"
+            remedy = f"Remove it: kubectl delete {kind.kind.lower()} {_NAME}"
+            log.error("%s %s stays, and refuses writes from now on: %s. %s", kind.kind, _NAME, why, remedy)
+
+    async def _remove_own(self, kind: Kind[Untyped]) -> None:
+        try:
+            found = await self._client.get(kind, "", _NAME)
+            called = found.at("webhooks") or ()
+            if any(each.get("clientConfig", {}).get("caBundle") == self._bundle for each in called):
+                await self._client.delete(kind, "", _NAME, resource_version=found.metadata.resource_version)
+        except (NotFound, Conflict):
+            log.info("%s %s was taken over or removed by somebody else", kind.kind, _NAME)
+
+    def _webhook(self, kind: Kind[Any], path: str, url: str) -> dict[str, Any]:
         rule = {
             "apiGroups": [kind.group],
             "apiVersions": [kind.version],
@@ -97,7 +117,7 @@ class AdmissionServer:
         }
         return {
             "name": f"{path}.{kind.plural}.{kind.group}",
-            "clientConfig": {"url": url, "caBundle": bundle},
+            "clientConfig": {"url": url, "caBundle": self._bundle},
             "rules": [rule],
             "failurePolicy": "Fail",
             "matchPolicy": "Equivalent",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,21 @@ if TYPE_CHECKING:
 PARTS = ("core", "addons", "infrastructure-simulated")
 
 
+def reachable_address(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """HOST:PORT that is told to others, so it cannot stand for all addresses."""
+    found = address(context, parameter, value)
+    if found is not None and found[0] in ("0.0.0.0", "::"):  # noqa: S104 - to refuse it, not to bind to it
+        raise click.BadParameter(
+            f"{value!r} is no address that the API server can call. Name one of this machine's own."
+        )
+    return found
+
+
 @click.command()
 @click.option(
     "--kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="How to reach the management API.  [default: $KUBECONFIG, ~/.kube/config, or the pod's own service account]",
+    help="How to reach the management API.  [default: $KUBECONFIG, the pod's service account, or ~/.kube/config]",
 )
 @click.option("--context", help="The context of the kubeconfig to use.  [default: its current one]")
 @click.option(
@@ -53,7 +62,7 @@ PARTS = ("core", "addons", "infrastructure-simulated")
 @click.option(
     "--admission",
     metavar="HOST:PORT",
-    callback=address,
+    callback=reachable_address,
     help="Serve defaults and checks of Nagaya's kinds there and have the API call them. HOST must be an address that "
     "the API server reaches. Not needed with `nagaya up`, which does the same by itself.  [default: nowhere]",
 )
@@ -78,6 +87,8 @@ def controllers(
     Each part does what the Cluster API provider of that name does, and can be left out: the rest works next to other
     providers' controllers. `infrastructure-simulated` makes machines that do not exist, for trials.
 
+    An API that does not answer yet, or does not have the kinds yet, is waited for.
+
     \b
     Examples:
       nagaya controllers --kubeconfig ~/.local/share/nagaya/kubeconfig --install-crds
@@ -85,99 +96,28 @@ def controllers(
     """
     import logging
 
-    import uvloop
+    from nagaya.cli.controllers_run import Settings, run
 
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=level)
-    uvloop.run(
-        _run(
-            _connection(kubeconfig, context),
-            only,
-            install_crds,
-            lease_namespace if leader_elect else None,
-            health,
-            admission,
-            (qps, burst),
-        )
+    settings = Settings(
+        _connection(kubeconfig, context),
+        only,
+        install_crds=install_crds,
+        lease_namespace=lease_namespace if leader_elect else None,
+        health=health,
+        admission=admission,
+        rate=(qps, burst),
     )
+    run(settings)
 
 
 def _connection(path: Path | None, context: str | None) -> Connection:
     from nagaya.kube import kubeconfig
 
     try:
-        if path is None and kubeconfig.ACCOUNT_FOLDER.exists():
+        if path is None and not os.environ.get("KUBECONFIG") and kubeconfig.ACCOUNT_FOLDER.exists():
             return kubeconfig.in_cluster()
         return kubeconfig.load(path, context)
     except kubeconfig.KubeconfigError as error:
         raise click.ClickException(str(error)) from error
-
-
-async def _run(
-    connection: Connection,
-    only: tuple[str, ...],
-    install_crds: bool,
-    lease_namespace: str | None,
-    health: tuple[str, int] | None,
-    admission: tuple[str, int] | None,
-    rate: tuple[float, int],
-) -> None:
-    from nagaya.api.catalog import PARTS as DEFINITIONS
-    from nagaya.cli.admission import AdmissionServer
-    from nagaya.cli.plane import Plane, install
-    from nagaya.kube.calls import nothing
-    from nagaya.kube.client import Client
-    from nagaya.kube.election import Election, LostLeadership, unique_identity
-    from nagaya.kube.endpoints import Endpoints
-    from nagaya.kube.errors import ApiError
-    from nagaya.kube.http import HttpTransport
-    from nagaya.kube.rate import RateLimit
-    from nagaya.kube.transport import NoAnswer
-    from nagaya.world import World
-
-    world = World()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stopping.set)
-    client = Client(HttpTransport(connection, world=world), world=world, field_manager="nagaya")
-    election = None
-    if lease_namespace is not None:
-        election = Election(client, world, lease_namespace, "nagaya-controllers", unique_identity(world))
-    plane = Plane(
-        HttpTransport(connection, world=world),
-        world,
-        lambda tenant: HttpTransport(tenant, world=world),
-        parts=only,
-        limit=RateLimit(*rate, world.clock),
-        guard=nothing if election is None else election.guard,
-    )
-    endpoints = Endpoints(plane.manager)
-    rules = AdmissionServer(client, world, [each for part in only for each in DEFINITIONS[part]])
-
-    async def work() -> None:
-        await plane.start()
-        click.echo(f"Running {', '.join(only)} against {connection.server}. Stop with Ctrl-C.")
-        await stopping.wait()
-        click.echo("Stopping ...")
-
-    try:
-        if install_crds:
-            await install(client, only)
-        if health is not None:
-            await endpoints.start(*health)
-        if admission is not None:
-            await rules.start(*admission)
-        await (work() if election is None else election.run(work))
-    except LostLeadership as error:
-        raise click.ClickException(
-            f"{error}. Another replica works now; start this one again to wait for it."
-        ) from None
-    except (ApiError, NoAnswer, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    finally:
-        await plane.stop()
-        if admission is not None:
-            await rules.stop()
-        await endpoints.stop()
-        await client.close()

@@ -121,12 +121,16 @@ class Plane:
         await self.client.close()
 
 
-async def install(client: Client, parts: Collection[str]) -> None:
-    """Have the API serve the kinds of some parts. What is there already is brought up to date."""
+async def install(client: Client, parts: Collection[str], *, force: bool = True) -> None:
+    """Have the API serve the kinds of some parts. What is there already is brought up to date.
+
+    Without `force` it raises Conflict where that would change what somebody else has installed.
+    """
     for part in parts:
         for definition in DEFINITIONS[part]:
             content = render(definition)
-            await client.patch(_CRDS, "", content["metadata"]["name"], Apply(content, client.field_manager))
+            patch = Apply(content, client.field_manager, force)
+            await client.patch(_CRDS, "", content["metadata"]["name"], patch)
     await asyncio.gather(*(_served(client, each.kind) for part in parts for each in DEFINITIONS[part]))
 
 

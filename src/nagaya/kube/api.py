@@ -20,8 +20,9 @@ from nagaya.api.untyped import Untyped
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.store import version
 from nagaya.kube.client import Client, Propagation
-from nagaya.kube.errors import Conflict, NotFound
+from nagaya.kube.errors import Conflict, Invalid, NotFound
 from nagaya.kube.key import Key
+from nagaya.kube.owner_change import owner_change
 from nagaya.kube.patches import Apply, Merge
 from nagaya.kube.status_change import leftovers, status_change
 
@@ -81,26 +82,33 @@ class Api:
         """Change metadata by one patch, if anything differs. None removes a label or an annotation.
 
         Finalizers and owners are lists, which are replaced whole: that raises Conflict if the object has changed since
-        it was read.
+        it was read. If it is the owners alone, other changes of the object do no harm.
         """
         obj = self._newest(kind, obj)
         before = obj.metadata
-        content: dict[str, Any] = {}
+        changed: dict[str, dict[str, str | None]] = {}
         for name, wanted, present in (
             ("labels", labels, before.labels),
             ("annotations", annotations, before.annotations),
         ):
-            if changed := {each: value for each, value in wanted.items() if present.get(each) != value}:
-                content[name] = changed
-        locked = False
+            if different := {each: value for each, value in wanted.items() if present.get(each) != value}:
+                changed[name] = different
+        content: dict[str, Any] = {**changed}
         if finalizers is not None and finalizers != before.finalizers:
             content["finalizers"] = [*finalizers]
-            locked = True
         if owners is not None and owners != before.owner_references:
+            if "finalizers" not in content:
+                try:
+                    patch = owner_change(before, owners, changed)
+                    return self._wrote(kind, await self._client.patch(kind, before.namespace, before.name, patch))
+                except Invalid as error:
+                    if error.causes:
+                        raise
+                    # The owners are others by now, or cannot be compared: it has to be the object as it was read.
             content["ownerReferences"] = msgspec.to_builtins(owners)
-            locked = True
         if not content:
             return obj
+        locked = "finalizers" in content or "ownerReferences" in content
         answer = await self._merge(kind, obj, {"metadata": content}, locked=locked)
         if finalizers == () and answer.metadata.deleting and not answer.metadata.deletion_grace_period_seconds:
             # Nothing holds it any more: this write was its last.

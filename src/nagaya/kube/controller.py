@@ -6,6 +6,8 @@ many events led to it, in which order, or whether some were missed. What always 
 - No key is reconciled twice at a time; different keys are, up to the number of workers.
 - A reconcile that raises, or takes longer than its timeout, is tried again later and later; no other key notices.
 - Every key is looked at again after a while (the resync), behind all fresh events, in case something outside changed.
+- What somebody wants of an object is looked at at once. A controller that sums up what many others do may let their
+  news gather for a moment (`settle`), so that what belongs together is told by one write.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from nagaya.api.kind import Kind
+from nagaya.api.meta import ObjectMeta
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.errors import Conflict
@@ -35,6 +38,9 @@ RESYNC: Final = 600.0
 RESYNC_JITTER: Final = 0.1
 STOP_GRACE: Final = 10.0
 """How long a reconcile under way may take to end when the controller is stopped, in seconds."""
+SETTLE: Final = 0.1
+"""For how many seconds controllers that sum up what others do let their news gather: no person notices, and machines
+that are made together mostly change together."""
 _REMEMBERED_ERRORS: Final = 500
 
 
@@ -70,6 +76,7 @@ class Controller:
         workers: int = WORKERS,
         timeout: float = RECONCILE_TIMEOUT,
         resync: float = RESYNC,
+        settle: float = 0.0,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -79,6 +86,7 @@ class Controller:
         self._workers = workers
         self._timeout = timeout
         self._resync = resync
+        self._settle = settle
         self._tasks: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._cache: Cache | None = None
@@ -152,12 +160,17 @@ class Controller:
 
     def _subscribe(self, cache: Cache, watch: Watch) -> None:
         queue = self.queue
+        own = watch.kind == self.kind
 
         def add(change: Change[Any]) -> None:
-            # What was there at the start is no news: an event that comes meanwhile goes before it.
-            priority = Priority.RESYNC if self._settling else Priority.FRESH
             for key in watch.keys(change):
-                queue.add(key, priority)
+                if self._settling:
+                    # What was there at the start is no news: an event that comes meanwhile goes before it.
+                    queue.add(key, Priority.RESYNC)
+                elif own and _pressing(change):
+                    queue.add(key)
+                else:
+                    queue.gather(key, self._settle)
 
         self._watches[watch] = cache.subscribe(watch.kind, add)
 
@@ -244,6 +257,16 @@ class Controller:
             sentence,
             exc_info=None if known else error,
         )
+
+
+def _pressing(change: Change[Any]) -> bool:
+    """Whether an object is new, gone, to go, or to be otherwise: not only what is said of it has changed."""
+    old, new = change.old, change.new
+    if old is None or new is None:
+        return True
+    before: ObjectMeta = old.metadata
+    after: ObjectMeta = new.metadata
+    return before.generation != after.generation or before.deleting != after.deleting
 
 
 def _export(name: str, queue: Queue, metrics: Metrics) -> None:

@@ -33,6 +33,7 @@ class Manager:
         self.cache = Cache(client, world) if cache is None else cache
         self.controllers: list[Controller] = []
         self._started = False
+        self._standing_by = False
         self._stopping = False
 
     def add(self, controller: Controller) -> Controller:
@@ -50,6 +51,12 @@ class Manager:
             for kind in controller.kinds:
                 if not self.cache.has(kind):
                     self.cache.start(kind)
+        self.cache.follow()
+
+    def stand_by(self) -> None:
+        """Be ready to take over: the cache is kept filled, and whoever asks is told that all is well."""
+        self._standing_by = True
+        self.start_cache()
 
     async def start(self) -> None:
         """Fill the cache, then let the controllers work. Returns when they do."""
@@ -94,7 +101,7 @@ class Manager:
         if self._stopping:
             return ["the process is stopping"]
         problems = self.cache.unfollowed()
-        return problems if self._started or problems else ["the controllers have not been started"]
+        return problems if self._started or self._standing_by or problems else ["the controllers have not been started"]
 
     def warnings(self) -> list[str]:
         """What an operator should look at although the controllers work, a sentence each."""

@@ -8,6 +8,8 @@ What always holds:
 - Fresh events go before resyncs, in the order in which they came; an event about a key that waits for a resync moves it
   ahead.
 - Of several delays for a key the earliest wins. A delay is not shortened or cancelled by work that happens before it.
+- News of a key may gather for a moment: all that comes meanwhile leads to one turn, which is not later for it. Work
+  that begins before sees it all and needs no second turn.
 - A key that failed comes back after 5 ms, doubled with each failure up to 1000 s, until `forget`.
 """
 
@@ -23,6 +25,8 @@ from typing import Final
 from nagaya.kube.key import Key
 from nagaya.world import Clock
 
+# What is left of a wait may be less than the clock can tell apart: the reconcile after it would ask for the same again.
+SHORTEST_DELAY: Final = 0.001
 RETRY_BASE: Final = 0.005
 RETRY_MAXIMUM: Final = 1000.0
 RETRY_JITTER: Final = 0.1
@@ -57,6 +61,7 @@ class Queue:
         self._again: dict[Key, tuple[Priority, float]] = {}
         self._timers: dict[Key, tuple[float, asyncio.TimerHandle, Priority]] = {}
         self._retries: dict[Key, tuple[float, asyncio.TimerHandle]] = {}
+        self._gathering: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
         self._idle_waiters: list[asyncio.Future[None]] = []
@@ -90,8 +95,10 @@ class Queue:
 
     @property
     def busy(self) -> bool:
-        """Whether a key is queued, in work, or about to be retried."""
-        return bool(self.depth or self._running or any(delay <= RETRY_SOON for delay, _ in self._retries.values()))
+        """Whether a key is queued, in work, or about to be: its news gather, or it is retried."""
+        if self.depth or self._running or self._gathering:
+            return True
+        return any(delay <= RETRY_SOON for delay, _ in self._retries.values())
 
     def add(self, key: Key, priority: Priority = Priority.FRESH) -> None:
         """Have a key worked on as soon as a worker is free."""
@@ -108,6 +115,13 @@ class Queue:
             return
         self._enqueue(key, priority, now)
 
+    def gather(self, key: Key, seconds: float) -> None:
+        """Have a key worked on some time after the first news of it, for all the news there are by then."""
+        if seconds <= 0 or self._is_waiting(key):
+            self.add(key)
+        elif not self._closed and key not in self._gathering:
+            self._gathering[key] = asyncio.get_running_loop().call_later(seconds, self._gathered, key)
+
     def add_after(self, key: Key, seconds: float, priority: Priority = Priority.FRESH) -> None:
         """Have a key worked on when some time has passed. If that was asked for already, the earlier moment counts."""
         if self._closed:
@@ -116,7 +130,7 @@ class Queue:
             self.add(key, priority)
             return
         loop = asyncio.get_running_loop()
-        when = loop.time() + seconds
+        when = loop.time() + max(seconds, SHORTEST_DELAY)
         pending = self._timers.get(key)
         if pending is not None:
             if pending[0] <= when:
@@ -170,6 +184,7 @@ class Queue:
         now = self._clock.monotonic()
         self.last_latency = now - since
         self._running[key] = now
+        self._cancel_gathering(key)
         return key
 
     def done(self, key: Key) -> None:
@@ -182,7 +197,7 @@ class Queue:
         self._tell_idle()
 
     async def idle(self) -> None:
-        """Wait until nothing is queued, in work, or about to be retried."""
+        """Wait until the queue is not busy."""
         while self.busy:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._idle_waiters.append(waiter)
@@ -195,8 +210,11 @@ class Queue:
             timer.cancel()
         for _, timer in self._retries.values():
             timer.cancel()
+        for handle in self._gathering.values():
+            handle.cancel()
         self._timers.clear()
         self._retries.clear()
+        self._gathering.clear()
         self._again.clear()
         for waiting in self._waiting:
             waiting.clear()
@@ -227,6 +245,18 @@ class Queue:
         self.adds += 1
         if self._on_add is not None:
             self._on_add()
+
+    def _is_waiting(self, key: Key) -> bool:
+        return any(key in waiting for waiting in self._waiting)
+
+    def _gathered(self, key: Key) -> None:
+        del self._gathering[key]
+        self.add(key)
+
+    def _cancel_gathering(self, key: Key) -> None:
+        pending = self._gathering.pop(key, None)
+        if pending is not None:
+            pending.cancel()
 
     def _due(self, key: Key) -> None:
         _, _, priority = self._timers.pop(key)

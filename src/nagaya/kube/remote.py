@@ -34,7 +34,10 @@ PROBE_INTERVAL: Final = 10.0
 PROBE_TIMEOUT: Final = 5.0
 PROBE_FAILURES: Final = 5
 """So many in a row, and the tenant counts as disconnected."""
+FIRST_RECONNECT: Final = 1.0
+"""A control plane that is just starting refuses for seconds: first attempts follow soon, each after twice the time."""
 RECONNECT_INTERVAL: Final = 30.0
+"""How far apart attempts get."""
 PROBE_GRACE: Final = 50.0
 """How old the last good probe may be before a tenant is called unreachable."""
 CLOSE_TIMEOUT: Final = 5.0
@@ -206,7 +209,7 @@ class Remotes:
                 except Exception as error:
                     log.exception("tenant %s: unexpected", tenant.key)
                     self._failed(tenant, f"{type(error).__name__}: {error}")
-                    pause = RECONNECT_INTERVAL
+                    pause = _pause(tenant.probe)
                 if pause:
                     await self._wait(tenant, pause)
         finally:
@@ -219,7 +222,7 @@ class Remotes:
             transport = self._connect(connection)
         except Exception as error:
             self._failed(tenant, f"{type(error).__name__}: {error}")
-            return RECONNECT_INTERVAL
+            return _pause(tenant.probe)
         client = Client(
             transport,
             world=self._world,
@@ -230,7 +233,7 @@ class Remotes:
         )
         try:
             if not await self._probe(tenant, client) or tenant.changed.is_set():
-                return 0.0 if tenant.changed.is_set() else RECONNECT_INTERVAL
+                return 0.0 if tenant.changed.is_set() else _pause(tenant.probe)
             remote = tenant.remote = Remote(tenant.key, connection, client, self._world)
             log.info("tenant %s: connected", tenant.key)
             self._tell(tenant.key)
@@ -303,3 +306,8 @@ class Remotes:
                 subscriber(key)
             except Exception:
                 log.exception("tenant %s: a subscriber failed", key)
+
+
+def _pause(probe: Probe) -> float:
+    """How long to wait after so many failures in a row."""
+    return min(FIRST_RECONNECT * 2.0 ** min(probe.failures - 1, 10), RECONNECT_INTERVAL)

@@ -72,7 +72,7 @@ def _owned(status: Mapping[str, Any], types: Collection[str]) -> dict[str, Mappi
 def _at(content: Mapping[str, Any], path: list[str]) -> Any:
     value: Any = content
     for name in path:
-        if not isinstance(value, Mapping):
+        if value.__class__ is not dict and not isinstance(value, Mapping):
             return _ABSENT
         value = value.get(name, _ABSENT)
     return _ABSENT if value is None else value

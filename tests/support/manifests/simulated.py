@@ -15,6 +15,7 @@ CLUSTER_API = "cluster.x-k8s.io/v1beta2"
 SIMULATED_API = "infrastructure.cluster.x-k8s.io/v1alpha1"
 SIMULATED_GROUP = "infrastructure.cluster.x-k8s.io"
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,12 @@ class Simulated:
     machine: Mapping[str, Any] = field(default_factory=lambda: {"startupSeconds": 1})
     deployment: Mapping[str, Any] = field(default_factory=dict)
     """More of the MachineDeployment's spec."""
+    template_metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels and annotations of the workers, beside those that they are selected by."""
+    machine_spec: Mapping[str, Any] = field(default_factory=dict)
+    """More of the spec of every worker's Machine."""
+    host: Mapping[str, Any] = field(default_factory=dict)
+    """The spec of the SimulatedCluster."""
 
     def manifests(self) -> list[Manifest]:
         """All objects; the Cluster comes first, as users write it."""
@@ -45,7 +52,7 @@ class Simulated:
 
     def infrastructure(self) -> Manifest:
         """What the machines share."""
-        return self._object(SIMULATED_API, "SimulatedCluster", self.name, {})
+        return self._object(SIMULATED_API, "SimulatedCluster", self.name, dict(self.host))
 
     def boot_data(self) -> Manifest:
         """Simulated machines read it no further than to see that it is there."""
@@ -60,20 +67,25 @@ class Simulated:
         machine["metadata"]["labels"]["cluster.x-k8s.io/control-plane"] = ""
         return [host, machine]
 
-    def template(self, name: str = "") -> Manifest:
+    def template(self, name: str = "", **more: Any) -> Manifest:
         """What workers stand on."""
-        spec = {"template": {"spec": dict(self.machine)}}
+        spec = {"template": {"spec": {**self.machine, **more}}}
         return self._object(SIMULATED_API, "SimulatedMachineTemplate", name or f"{self.name}-worker", spec)
 
     def workers_(self) -> Manifest:
-        """The workers."""
+        """The workers. The selector is written out, as nothing fills it in where no admission runs."""
+        name = f"{self.name}-workers"
+        selected = {CLUSTER_NAME: self.name, DEPLOYMENT_NAME: name}
+        metadata = {**self.template_metadata, "labels": {**self.template_metadata.get("labels", {}), **selected}}
+        machine = {**self._machine("SimulatedMachineTemplate", f"{self.name}-worker"), **self.machine_spec}
         spec = {
             "clusterName": self.name,
             "replicas": self.workers,
-            "template": {"spec": self._machine("SimulatedMachineTemplate", f"{self.name}-worker")},
+            "selector": {"matchLabels": selected},
+            "template": {"metadata": metadata, "spec": machine},
             **self.deployment,
         }
-        return self._object(CLUSTER_API, "MachineDeployment", f"{self.name}-workers", spec)
+        return self._object(CLUSTER_API, "MachineDeployment", name, spec)
 
     def _machine(self, kind: str, name: str) -> Manifest:
         return {

@@ -18,7 +18,7 @@ from nagaya.kube.api import Api
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
 from nagaya.kube.conditions import condition, set_condition
-from nagaya.kube.errors import Conflict
+from nagaya.kube.errors import Conflict, Invalid
 from nagaya.kube.key import Key
 from nagaya.kube.patches import Apply, Merge
 from nagaya.world import World
@@ -81,6 +81,7 @@ class Boat(Resource):
 
 
 BOATS = Kind("example.com", "v1", "Boat", "boats", Boat)
+CONFIG_MAPS = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
 DEFINITIONS = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
 )
@@ -155,6 +156,58 @@ async def test_lists_are_replaced_only_in_the_state_they_were_read_in(here: Here
     with pytest.raises(Conflict):
         await Api(here.client, Cache(here.client, World()), "captain").metadata(
             BOATS, old, finalizers=("example.com/ours",)
+        )
+
+
+async def owners(here: Here) -> tuple[OwnerReference, OwnerReference]:
+    """Two objects that exist: what others own alone is garbage."""
+    made = [
+        await here.client.create(CONFIG_MAPS, {"metadata": {"name": name, "namespace": "default"}}) for name in "op"
+    ]
+    one, other = (
+        OwnerReference(api_version="v1", kind="ConfigMap", name=each.metadata.name, uid=each.metadata.uid)
+        for each in made
+    )
+    return one, other
+
+
+def blind(here: Here) -> Api:
+    """One that hears of no change."""
+    return Api(here.client, Cache(here.client, World()), "captain")
+
+
+async def test_owners_are_given_whatever_else_happens_to_the_object(here: Here) -> None:
+    old = here.boat
+    one, other = await owners(here)
+    await here.client.patch(BOATS, "default", "a", Merge({"metadata": {"finalizers": ["example.com/other"]}}))
+    owned = await blind(here).metadata(
+        BOATS,
+        old,
+        owners=(one,),
+        labels={"example.com/colour": "red", "none": None},
+        annotations={"example.com/note": "~x"},
+    )
+    assert owned.metadata.owner_references == (one,)
+    assert owned.metadata.finalizers == ("example.com/other",)
+    assert owned.metadata.labels == {"example.com/colour": "red"}
+    assert owned.metadata.annotations == {"example.com/note": "~x"}
+    await here.client.patch(BOATS, "default", "a", Merge({"metadata": {"labels": {"new": "one"}}}))
+    both = await blind(here).metadata(BOATS, owned, owners=(one, other), labels={"example.com/colour": None})
+    assert both.metadata.owner_references == (one, other)
+    assert both.metadata.labels == {"new": "one"}
+    assert (await blind(here).metadata(BOATS, both, owners=())).metadata.owner_references == ()
+
+
+async def test_owners_that_somebody_else_gave_meanwhile_are_not_lost(here: Here) -> None:
+    old = here.boat
+    one, other = await owners(here)
+    theirs = msgspec.to_builtins((other,))
+    await here.client.patch(BOATS, "default", "a", Merge({"metadata": {"ownerReferences": theirs}}))
+    with pytest.raises(Conflict):
+        await blind(here).metadata(BOATS, old, owners=(one,))
+    with pytest.raises(Invalid, match="no more than 63"):
+        await blind(here).metadata(
+            BOATS, await here.client.get(BOATS, "default", "a"), owners=(one,), labels={"colour": "r" * 64}
         )
 
 

@@ -58,6 +58,36 @@ def test_what_is_there_and_what_changes_is_reconciled() -> None:
     run(main())
 
 
+def test_news_of_others_settle_and_what_is_wanted_does_not_wait() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        server.put(COLLECTION, "n", "a", metadata={"generation": 1})
+        turns: list[float] = []
+
+        async def reconcile(key: Key) -> None:
+            turns.append(asyncio.get_running_loop().time())
+
+        async with running(server, reconcile, settle=1.0) as manager:
+            await manager.idle()
+            begin = asyncio.get_running_loop().time()
+            turns.clear()
+            for number in range(5):
+                server.put(COLLECTION, "n", "a", metadata={"generation": 1, "labels": {"number": str(number)}})
+                await asyncio.sleep(0.1)
+            await manager.idle()
+            assert [round(turn - begin, 3) for turn in turns] == [1.0]
+            turns.clear()
+            begin = asyncio.get_running_loop().time()
+            server.put(COLLECTION, "n", "a", metadata={"generation": 2})
+            await asyncio.sleep(0.1)
+            assert [round(turn - begin, 3) for turn in turns] == [0.0]
+            server.remove(COLLECTION, "n", "a")
+            await asyncio.sleep(0.1)
+            assert len(turns) == 2
+
+    run(main())
+
+
 def test_an_event_goes_before_what_was_there_at_the_start() -> None:
     async def main() -> None:
         server = FakeServer()

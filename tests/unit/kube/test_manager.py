@@ -42,6 +42,34 @@ def test_controllers_begin_only_when_the_cache_is_full() -> None:
     run(main())
 
 
+def test_whoever_stands_by_is_ready_once_the_cache_is_full() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        server.down = True
+        worked: list[Key] = []
+
+        async def work(key: Key) -> None:
+            worked.append(key)
+
+        manager = manager_of(server)
+        manager.add(Controller("test", CRATES, work))
+        assert manager.unready() == ["the controllers have not been started"]
+        manager.stand_by()
+        await asyncio.sleep(1)
+        assert manager.unready()
+        server.down = False
+        server.put(COLLECTION, "n", "a")
+        await asyncio.sleep(60)
+        assert manager.unready() == []
+        assert worked == []
+        await manager.start()
+        await manager.idle()
+        assert worked == [Key("n", "a")]
+        await manager.stop()
+
+    run(main())
+
+
 def test_idle_waits_until_a_chain_of_writes_has_come_to_rest() -> None:
     """A controller that answers each change with another, five times, while the watch lags behind."""
 

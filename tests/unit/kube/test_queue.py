@@ -107,6 +107,44 @@ def test_work_before_a_delay_is_over_does_not_cancel_it() -> None:
     run(main())
 
 
+def test_news_that_gather_lead_to_one_turn_at_the_time_of_the_first() -> None:
+    async def main() -> None:
+        work = queue()
+        work.gather(A, 1.0)
+        await asyncio.sleep(0.6)
+        work.gather(A, 1.0)
+        assert work.depth == 0
+        assert work.busy
+        await asyncio.sleep(0.5)
+        assert await drain(work) == [A]
+        await asyncio.sleep(2)
+        assert work.adds == 1
+        assert not work.busy
+
+    run(main())
+
+
+def test_work_that_begins_before_sees_all_news_that_gathered() -> None:
+    async def main() -> None:
+        work = queue()
+        work.gather(A, 1.0)
+        work.add(A)
+        assert await work.get() == A
+        work.gather(A, 1.0)  # this one it may not have seen
+        work.done(A)
+        assert work.depth == 0
+        await asyncio.sleep(0.5)
+        assert work.depth == 0
+        await asyncio.sleep(0.6)
+        assert await drain(work) == [A]
+        work.add(B)
+        work.gather(B, 1.0)
+        assert await drain(work) == [B]
+        assert not work.busy
+
+    run(main())
+
+
 def test_a_key_that_fails_comes_back_later_each_time_until_it_is_forgotten() -> None:
     async def main() -> None:
         work = queue()
@@ -276,5 +314,17 @@ def test_every_request_is_followed_by_work_and_no_key_is_in_two_hands(steps: lis
         assert work.depth == work.running == 0
         work.close()
         await asyncio.gather(*tasks)
+
+    run(main())
+
+
+def test_a_wait_too_short_for_the_clock_still_lets_time_pass() -> None:
+    async def main() -> None:
+        work, loop = queue(), asyncio.get_running_loop()
+        await asyncio.sleep(4.5)
+        begun = loop.time()
+        work.add_after(A, 1e-17)
+        assert await work.get() == A
+        assert loop.time() > begun
 
     run(main())

@@ -157,7 +157,7 @@ def test_refused_credentials_lead_to_a_new_connection_at_once() -> None:
         server.unauthorized = True
         await asyncio.sleep(10)
         assert tenants.remotes.get(A) is None
-        assert len(tenants.connected) == 2, "tried again at once, and then not before half a minute"
+        assert len(tenants.connected) == 2, "tried again at once, and then after a pause"
         server.unauthorized = False
         await asyncio.sleep(31)
         assert tenants.remotes.get(A) is not None
@@ -191,6 +191,22 @@ def test_credentials_that_cannot_be_used_are_reported_and_tried_again() -> None:
         tenants.servers["nowhere"] = FakeServer()
         await asyncio.sleep(31)
         assert tenants.remotes.get(A) is not None
+        await tenants.remotes.close()
+
+    run(main())
+
+
+def test_a_tenant_that_is_just_starting_is_tried_soon_and_then_ever_less_often() -> None:
+    async def main() -> None:
+        tenants = Tenants()
+        tenants.remotes.want(A)
+        tenants.offer(A, "starting")
+        begin, tried = asyncio.get_running_loop().time(), []
+        for _ in range(1200):
+            while len(tried) < len(tenants.connected):
+                tried.append(round(asyncio.get_running_loop().time() - begin))
+            await asyncio.sleep(0.1)
+        assert tried == [0, 1, 3, 7, 15, 31, 61, 91]
         await tenants.remotes.close()
 
     run(main())

@@ -67,6 +67,11 @@ class Cache:
             return
         self._run(feed)
 
+    def follow(self) -> None:
+        """Begin with what was started before the event loop ran. What is followed already goes on."""
+        for feed in self._feeds.values():
+            self._run(feed)
+
     def has(self, kind: Kind[Any]) -> bool:
         """Whether a kind is kept."""
         return kind in self._feeds

@@ -68,6 +68,9 @@ class VolumeAttachments:
             volume_name = attachment["spec"]["source"].get("persistentVolumeName") or ""
             if volume_name not in {each.name for each in wanted}:
                 lefts.append(await self._detach(key, volume_name, name))
+        if not lefts:
+            # The last one may have gone later than it was asked to: drivers hold attachments with finalizers.
+            await self._list_on_node(key)
         waiting = [left for left in lefts if left > 0]
         return min(waiting) if waiting else None
 

@@ -280,6 +280,26 @@ def test_kinds_may_be_started_before_the_loop_runs() -> None:
     run(main())
 
 
+def test_what_was_started_before_the_loop_ran_is_followed_when_somebody_says_so() -> None:
+    server = FakeServer()
+    put(server, "a")
+    world = virtual_world()
+    cache = Cache(server.client(world), world)
+    cache.start(CRATES)
+
+    async def main() -> None:
+        await asyncio.sleep(10)
+        assert server.calls == []
+        cache.follow()
+        cache.follow()
+        await asyncio.sleep(10)
+        assert names(cache) == ["a"]
+        assert server.calls == [f"GET /{COLLECTION}", f"WATCH /{COLLECTION}"]
+        await cache.close()
+
+    run(main())
+
+
 def test_equal_labels_are_kept_once() -> None:
     async def main() -> None:
         server = FakeServer()

@@ -1,0 +1,114 @@
+"""What a management API must fulfil before controllers can work with it: it answers, and it knows their kinds.
+
+Whoever starts controllers often starts them together with the API, or before its definitions: that is waited for, with
+a line that says what is missing and how to get it, and work begins by itself when it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import aclosing, suppress
+from typing import Any, Final
+
+from nagaya.api.catalog import PARTS
+from nagaya.api.kind import Kind
+from nagaya.api.untyped import Untyped
+from nagaya.kube.client import Client
+from nagaya.kube.errors import Expired, Forbidden, NotFound, ServerError, TooManyRequests
+from nagaya.kube.transport import NoAnswer, NoCredentials
+
+Tell = Callable[[str], None]
+
+ANSWER_TIMEOUT: Final = 5.0
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 5.0
+_DEFINITIONS: Final = Kind(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
+)
+_PASSES: Final = (NoAnswer, ServerError, TooManyRequests)
+
+
+async def answers(client: Client, tell: Tell) -> None:
+    """Wait until the API answers. Raises Unauthorized if it does not know who asks, NoCredentials if there are none."""
+    told, pause = "", FIRST_PAUSE
+    while True:
+        try:
+            with suppress(Forbidden, NotFound):  # an answer all the same
+                await client.raw("GET", "/version", timeout=ANSWER_TIMEOUT)
+        except NoCredentials:
+            raise
+        except _PASSES as error:
+            if str(error) != told:
+                told = str(error)
+                tell(f"Waiting for the management API. {told}")
+        else:
+            if told:
+                tell("The management API answers.")
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+async def serves(client: Client, kinds: Collection[Kind[Any]], tell: Tell) -> None:
+    """Wait until the API serves kinds that definitions add to it. Raises ApiError if it may not be asked for them."""
+    told: list[str] = []
+    while True:
+        try:
+            listing = await client.list(_DEFINITIONS)
+            known = {each.metadata.name: each for each in listing.items}
+            absent = missing(kinds, known)
+            if absent and absent != told:
+                told = absent
+                tell(_explain(absent, kinds))
+            if not absent or await _appear(client, kinds, known, listing.resource_version):
+                break
+        except (*_PASSES, Expired) as error:
+            tell(f"Waiting for the management API. {error}")
+            await asyncio.sleep(LONGEST_PAUSE)
+    if told:
+        tell("The management API has all kinds now.")
+
+
+async def _appear(
+    client: Client, kinds: Collection[Kind[Any]], known: dict[str, Untyped], resource_version: str
+) -> bool:
+    """Follow the definitions until nothing is missing; False if the server ends the watch before."""
+    async with aclosing(client.watch(_DEFINITIONS, resource_version=resource_version)) as events:
+        async for event in events:
+            if event.object is not None:
+                known[event.object.metadata.name] = event.object
+                if event.type == "DELETED":
+                    del known[event.object.metadata.name]
+                if not missing(kinds, known):
+                    return True
+    return False
+
+
+def missing(kinds: Iterable[Kind[Any]], definitions: Mapping[str, Untyped]) -> list[str]:
+    """The kinds, by plural and group, that definitions do not make the API serve in the version that is needed."""
+    absent = []
+    for kind in kinds:
+        name = f"{kind.plural}.{kind.group}"
+        definition = definitions.get(name)
+        if definition is None:
+            absent.append(name)
+        elif not _is_served(definition, kind.version):
+            absent.append(f"{name} in {kind.version}")
+    return sorted(absent)
+
+
+def _is_served(definition: Untyped, version: str) -> bool:
+    served = any(each.get("name") == version and each.get("served") for each in definition.at("spec", "versions") or ())
+    conditions = definition.at("status", "conditions") or ()
+    established = any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
+    return served and established
+
+
+def _explain(absent: Collection[str], kinds: Collection[Kind[Any]]) -> str:
+    parts = [part for part, definitions in PARTS.items() if any(each.kind in kinds for each in definitions)]
+    return (
+        f"Waiting for kinds that the management API does not have: {', '.join(absent)}.\n"
+        "Install the definitions: start with --install-crds, or run\n"
+        f"  nagaya crds --only {','.join(parts)} | kubectl apply --server-side -f -"
+    )

@@ -1,0 +1,93 @@
+"""What a simulation plays: which writes and which seeds, by default a few, on demand all; and how to play one again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from nagaya.api.admission.catalog import ADMISSION
+from nagaya.api.catalog import PARTS
+from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli.in_process import InProcessTransport
+from nagaya.cli.plane import CONTROLLERS, install
+from nagaya.kube.client import Client
+from nagaya.kube.transport import Transport
+from nagaya.world import World
+from support.crashes import MortalLab
+from support.lab import NAMESPACES
+from support.manifests.simulated import Manifest
+from support.virtual_run import virtual_world
+
+Around = Callable[[Transport], Transport]
+WRITES = "NAGAYA_SIMULATE_WRITES"
+SEEDS = "NAGAYA_SIMULATE_SEEDS"
+
+
+def chosen(variable: str, default: Sequence[int], every: Sequence[int]) -> list[int]:
+    """The numbers that an environment variable names: `all`, or numbers and ranges such as `3,17-20`."""
+    wanted = os.environ.get(variable, "")
+    if not wanted:
+        return [*default]
+    if wanted == "all":
+        return [*every]
+    found: list[int] = []
+    for part in wanted.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def shares(numbers: Sequence[int], size: int) -> list[list[int]]:
+    """The numbers in shares of about equal size, for tests that may run beside each other."""
+    count = max(1, -(-len(numbers) // size))
+    return [share for first in range(count) if (share := [*numbers[first::count]])]
+
+
+def replay(variable: str, number: int, test: str) -> str:
+    """The command that plays one number again."""
+    return f"To play it again: {variable}={number} .venv/bin/pytest {test}"
+
+
+class Stage:
+    """A server that several planes in turn, or several namespaces, are played on."""
+
+    def __init__(self, server: ApiServer, world: World) -> None:
+        self.server = server
+        self.world = world
+        self._played = 0
+
+    @contextlib.asynccontextmanager
+    async def lab(self, *manifests: Manifest, around: Around = lambda transport: transport) -> AsyncIterator[MortalLab]:
+        """Controllers that have yet to be started, with a namespace to play in that has some objects already."""
+        self._played += 1
+        lab = MortalLab(
+            lambda: InProcessTransport(self.server),
+            self.world,
+            f"play-{self._played}",
+            tuple(CONTROLLERS),
+            real=False,
+            around=around,
+        )
+        await lab.open()
+        await lab.client.create(NAMESPACES, {"metadata": {"name": lab.namespace}})
+        for each in manifests:
+            await lab.create({**each, "metadata": {**each["metadata"], "namespace": lab.namespace}})
+        try:
+            yield lab
+        finally:
+            await lab.stop()
+
+
+@contextlib.asynccontextmanager
+async def stage(seed: int = 1) -> AsyncIterator[Stage]:
+    """A server with Nagaya's kinds, on virtual time."""
+    world = virtual_world(seed)
+    server = await ApiServer.start(Config(rules=ADMISSION), world)
+    try:
+        client = Client(InProcessTransport(server), world=world, field_manager="test")
+        await install(client, PARTS)
+        await client.close()
+        yield Stage(server, world)
+    finally:
+        await server.stop()
