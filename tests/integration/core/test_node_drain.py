@@ -26,7 +26,9 @@ BUDGETS = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", Un
 ATTACHMENTS = Kind("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", Untyped, namespaced=False)
 
 
-def test_pods_leave_in_the_order_of_the_rules(play: Play) -> None:
+def test_pods_leave_in_the_order_of_the_rules() -> None:
+    """On virtual time only: a drain is looked at again after twenty seconds."""
+
     async def scenario(lab: Lab) -> None:
         rules = [_rule(lab, "first", -5, app="first"), _rule(lab, "last", 5, app="last")]
         machine = await _machine(lab, *rules)
@@ -47,10 +49,12 @@ def test_pods_leave_in_the_order_of_the_rules(play: Play) -> None:
         await lab.until("the machine is gone", drained)
         assert order == ["first", "between", "last"]
 
-    play(scenario)
+    play_embedded(scenario)
 
 
-def test_pods_that_are_to_be_skipped_or_waited_for(play: Play) -> None:
+def test_pods_that_are_to_be_skipped_or_waited_for() -> None:
+    """On virtual time only: a drain is looked at again after twenty seconds."""
+
     async def scenario(lab: Lab) -> None:
         rule = _rule(lab, "leave", None, "Skip", app="by-rule")
         machine = await _machine(lab, rule)
@@ -76,10 +80,12 @@ def test_pods_that_are_to_be_skipped_or_waited_for(play: Play) -> None:
         left = {each.metadata.name: each for each in await _left(lab)}
         assert "job" not in left or left["job"].at("status", "phase") == "Succeeded"
 
-    play(scenario)
+    play_embedded(scenario)
 
 
-def test_a_disruption_budget_holds_a_drain_up_until_it_allows_it(play: Play) -> None:
+def test_a_disruption_budget_holds_a_drain_up_until_it_allows_it() -> None:
+    """On virtual time only: a drain is looked at again after twenty seconds."""
+
     async def scenario(lab: Lab) -> None:
         machine = await _machine(lab)
         await _pods(lab, machine, {"guarded": {}})
@@ -97,11 +103,11 @@ def test_a_disruption_budget_holds_a_drain_up_until_it_allows_it(play: Play) -> 
         node = await lab.node("demo", machine.status.node_ref.name)
         assert node is not None
         assert node.at("spec", "unschedulable") is True
-        await lab.always(1 if lab.real else 120, lambda: lab.get("Machine", machine.metadata.name))
+        await lab.always(120, lambda: lab.get("Machine", machine.metadata.name))
         await lab.tenant("demo").delete(BUDGETS, "default", "guarded")
         await _gone(lab, machine)
 
-    play(scenario)
+    play_embedded(scenario)
 
 
 def test_a_drain_that_takes_too_long_is_given_up() -> None:
