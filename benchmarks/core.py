@@ -2,8 +2,9 @@
 
 "embedded" is the whole plane in one process, API server and durable data included. "real" is `nagaya controllers`
 against real kube-apiserver + etcd + kube-controller-manager, beside what upstream's three managers (v1.14.0, with
-their in-memory provider) need there for the same clusters. Requests are those of the controllers to the management
-API; CPU and memory are those of the process. Ratios below 1 are in Nagaya's favour.
+their in-memory provider) need there for clusters of the same size. Upstream's have a KubeadmControlPlane and
+KubeadmConfigs, these have not: the ratios flatter Nagaya by as much. Requests are those of the controllers to the
+management API until all is done; CPU and memory are those of the process. Ratios below 1 are in Nagaya's favour.
 
     python benchmarks/core.py [--clusters 10,100,500] [--real 2,10,20] [--quick]
 """
