@@ -20,6 +20,7 @@ from nagaya.world import World
 
 log = logging.getLogger(__name__)
 
+_SHORTEST_WAIT = 0.001
 _FIRST_RETRY = 0.005
 _LAST_RETRY = 60.0
 _WORKERS = 4
@@ -186,7 +187,8 @@ class Runner:
             self._failures.pop(item, None)
         if after is not None and item not in self._again:
             loop = asyncio.get_running_loop()
-            self._timers[item] = loop.call_later(after, self._due, item)
+            # Never at once: what is left of a wait may be less than the clock can tell.
+            self._timers[item] = loop.call_later(max(after, _SHORTEST_WAIT), self._due, item)
 
     def _due(self, item: tuple[str, Key]) -> None:
         self._timers.pop(item, None)
