@@ -54,7 +54,7 @@ helm: .venv/bin/helm
 
 test: install lint helm kubernetes ## every tier of tests; what .ci/run calls
 	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration tests/simulation
-	@$(BIN)/pytest -q tests/real tests/docs
+	@$(BIN)/pytest -q -n auto --dist loadfile tests/real tests/docs
 
 docs: install ## the documentation as a site in site/
 	@$(BIN)/mkdocs build --strict --quiet
