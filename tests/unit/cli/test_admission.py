@@ -17,6 +17,8 @@ from nagaya.kube.transport import NoAnswer
 from nagaya.world import World
 from support.kube import FakeServer
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATIONS = [
     Kind("admissionregistration.k8s.io", "v1", kind, f"{kind.lower()}s", Untyped, namespaced=False)
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

@@ -8,6 +8,8 @@ import pytest
 
 from support.in_process import Api, owner
 
+pytestmark = pytest.mark.slow
+
 WIDGETS: dict[str, Any] = {
     "metadata": {"name": "widgets.example.com"},
     "spec": {

@@ -18,6 +18,8 @@ from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request
 from support.in_process import Api
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Awaitable[Api]]
 MAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -23,6 +23,8 @@ from nagaya.apiserver.web.listener import BODY_LIMIT, Listener
 from nagaya.apiserver.web.request import Request, Response, text
 from nagaya.world import SystemClock
 
+pytestmark = pytest.mark.slow
+
 HASTE = Patience(handshake=0.2, head=0.2, body=0.2, idle=0.4, unread=0.2, stop=0.4)
 GET = b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n"
 

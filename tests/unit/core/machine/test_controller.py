@@ -48,7 +48,7 @@ DEFINITIONS = Kind(
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
 WORLD = World()
 NUMBERS = itertools.count()
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 
 

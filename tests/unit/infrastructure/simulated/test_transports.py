@@ -22,6 +22,8 @@ from nagaya.simulators.tenant.door import Way
 from nagaya.simulators.tenant.settings import NodeSettings, TenantSettings
 from nagaya.world import World
 
+pytestmark = pytest.mark.slow
+
 WORLD = World()
 OURS = CertificateAuthority.create("kubernetes", WORLD.clock)
 OTHERS = CertificateAuthority.create("kubernetes", WORLD.clock)
