@@ -26,11 +26,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))  # the servers are those of the tests
 
-from nagaya.binaries.errors import BinariesError  # noqa: E402
-from nagaya.binaries.installer import Installer  # noqa: E402
-from nagaya.binaries.releases import DEFAULT_VERSION  # noqa: E402
-from support.real import RealControlPlane  # noqa: E402
-from support.running_server import RunningServer  # noqa: E402
+from nagaya.binaries.errors import BinariesError
+from nagaya.binaries.installer import Installer
+from nagaya.binaries.releases import DEFAULT_VERSION
+from support.real import RealControlPlane
+from support.running_server import RunningServer
 
 CLIENTS = (1, 16, 128)
 LISTED = 5_000

@@ -29,10 +29,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))  # the servers are those of the tests
 
-from nagaya.binaries.errors import BinariesError  # noqa: E402
-from nagaya.binaries.installer import Installer  # noqa: E402
-from nagaya.binaries.releases import DEFAULT_VERSION  # noqa: E402
-from support.real import CONTROL_PLANE, CONTROLLERS, RealControlPlane  # noqa: E402
+from nagaya.binaries.errors import BinariesError
+from nagaya.binaries.installer import Installer
+from nagaya.binaries.releases import DEFAULT_VERSION
+from support.real import CONTROL_PLANE, CONTROLLERS, RealControlPlane
 
 WORKERS = 3
 MACHINES = 1 + WORKERS

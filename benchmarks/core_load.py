@@ -28,28 +28,28 @@ import uvloop
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))  # the manifests are those of the tests
 
-from nagaya.api.admission.catalog import ADMISSION  # noqa: E402
-from nagaya.api.catalog import PARTS  # noqa: E402
-from nagaya.api.cluster.cluster import CLUSTERS, Cluster  # noqa: E402
-from nagaya.api.cluster.machine import MACHINES  # noqa: E402
-from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS  # noqa: E402
-from nagaya.api.cluster.machine_set import MACHINE_SETS  # noqa: E402
-from nagaya.api.kind import Kind  # noqa: E402
-from nagaya.api.simulated.simulated_cluster import SIMULATED_CLUSTERS  # noqa: E402
-from nagaya.api.simulated.simulated_machine import SIMULATED_MACHINES  # noqa: E402
-from nagaya.api.untyped import Untyped  # noqa: E402
-from nagaya.apiserver.server import ApiServer, Config  # noqa: E402
-from nagaya.cli.in_process import InProcessTransport  # noqa: E402
-from nagaya.cli.plane import BURST, QPS, Plane, install  # noqa: E402
-from nagaya.kube import kubeconfig  # noqa: E402
-from nagaya.kube.cache.change import Change  # noqa: E402
-from nagaya.kube.client import Client  # noqa: E402
-from nagaya.kube.http import HttpTransport  # noqa: E402
-from nagaya.kube.key import Key  # noqa: E402
-from nagaya.kube.rate import RateLimit  # noqa: E402
-from nagaya.kube.transport import Answer, Call, StreamAnswer, Transport  # noqa: E402
-from nagaya.world import World  # noqa: E402
-from support.manifests.simulated import Simulated  # noqa: E402
+from nagaya.api.admission.catalog import ADMISSION
+from nagaya.api.catalog import PARTS
+from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.machine import MACHINES
+from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
+from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.api.kind import Kind
+from nagaya.api.simulated.simulated_cluster import SIMULATED_CLUSTERS
+from nagaya.api.simulated.simulated_machine import SIMULATED_MACHINES
+from nagaya.api.untyped import Untyped
+from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli.in_process import InProcessTransport
+from nagaya.cli.plane import BURST, QPS, Plane, install
+from nagaya.kube import kubeconfig
+from nagaya.kube.cache.change import Change
+from nagaya.kube.client import Client
+from nagaya.kube.http import HttpTransport
+from nagaya.kube.key import Key
+from nagaya.kube.rate import RateLimit
+from nagaya.kube.transport import Answer, Call, StreamAnswer, Transport
+from nagaya.world import World
+from support.manifests.simulated import Simulated
 
 SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
 MADE: tuple[Kind[Any], ...] = (

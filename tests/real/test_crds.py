@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,7 +20,7 @@ Kubectl = Callable[..., str]
 DEFINITIONS = [definition for part in PARTS.values() for definition in part]
 MACHINE = {"bootstrap": {"dataSecretName": "data"}, "clusterName": "one"}
 INFRASTRUCTURE = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "SimulatedMachine", "name": "small"}
-MACHINE_DEPLOYMENT = {
+MACHINE_DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "cluster.x-k8s.io/v1beta2",
     "kind": "MachineDeployment",
     "metadata": {"name": "workers"},
@@ -118,7 +119,7 @@ def test_a_deployment_is_stored_shown_and_scaled(kubectl: Kubectl) -> None:
 
 
 def test_the_limits_of_the_schema_hold(kubectl: Kubectl) -> None:
-    wrong = {**MACHINE_DEPLOYMENT, "spec": {**MACHINE_DEPLOYMENT["spec"], "deletion": {"order": "Alphabetic"}}}  # type: ignore[dict-item]  # a dict of anything
+    wrong = {**MACHINE_DEPLOYMENT, "spec": {**MACHINE_DEPLOYMENT["spec"], "deletion": {"order": "Alphabetic"}}}
     said = kubectl("apply", "-f", "-", given=yaml.safe_dump(wrong), fails=True)
     assert 'spec.deletion.order: Unsupported value: "Alphabetic"' in said
 

@@ -11,7 +11,14 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from nagaya.api.bootstrap.component import AlternativeNames, ExtraArguments, ExtraEnvironment, ExtraVolumes
+from nagaya.api.bootstrap.component import (
+    AlternativeNames,
+    ExtraArguments,
+    ExtraEnvironment,
+    ExtraVolumes,
+    ImageRepository,
+    ImageTag,
+)
 from nagaya.api.bootstrap.etcd import Etcd
 from nagaya.api.model import Model, doc
 
@@ -63,17 +70,8 @@ class DNS(Model):
 
     __schema__: ClassVar[Mapping[str, object]] = {"minProperties": 1}
 
-    image_repository: Annotated[
-        str, doc("Registry and path of the image. That of the cluster if left out.", minLength=1, maxLength=512)
-    ] = ""
-    image_tag: Annotated[
-        str,
-        doc(
-            "Version of the image. If set, kubeadm no longer picks the version that belongs to the Kubernetes version.",
-            minLength=1,
-            maxLength=256,
-        ),
-    ] = ""
+    image_repository: ImageRepository = ""
+    image_tag: ImageTag = ""
 
 
 class ClusterConfiguration(Model):

@@ -1,4 +1,5 @@
-"""Pieces that the settings of all kubeadm components share: arguments, host folders, host names in certificates."""
+"""Pieces that the settings of all kubeadm components share: arguments, images, host folders, host names in
+certificates."""
 
 from __future__ import annotations
 
@@ -35,6 +36,17 @@ class HostPathMount(Model):
     ] = ""
 
 
+ImageRepository = Annotated[
+    str, doc("Registry and path of the image. That of the cluster if left out.", minLength=1, maxLength=512)
+]
+ImageTag = Annotated[
+    str,
+    doc(
+        "Version of the image. If set, kubeadm no longer picks the version that belongs to the Kubernetes version.",
+        minLength=1,
+        maxLength=256,
+    ),
+]
 UNIQUE_NAMES = "self.all(x, self.exists_one(y, x.name == y.name))"
 
 ExtraArguments = Annotated[

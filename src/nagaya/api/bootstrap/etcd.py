@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from nagaya.api.bootstrap.component import AlternativeNames, ExtraArguments, ExtraEnvironment
+from nagaya.api.bootstrap.component import AlternativeNames, ExtraArguments, ExtraEnvironment, ImageRepository, ImageTag
 from nagaya.api.model import Model, doc
 
 
@@ -16,17 +16,8 @@ class LocalEtcd(Model):
 
     __schema__: ClassVar[Mapping[str, object]] = {"minProperties": 1}
 
-    image_repository: Annotated[
-        str, doc("Registry and path of the image. That of the cluster if left out.", minLength=1, maxLength=512)
-    ] = ""
-    image_tag: Annotated[
-        str,
-        doc(
-            "Version of the image. If set, kubeadm no longer picks the version that belongs to the Kubernetes version.",
-            minLength=1,
-            maxLength=256,
-        ),
-    ] = ""
+    image_repository: ImageRepository = ""
+    image_tag: ImageTag = ""
     data_dir: Annotated[
         str,
         doc("Folder on the machine for etcd's data. /var/lib/etcd if left out.", minLength=1, maxLength=512),

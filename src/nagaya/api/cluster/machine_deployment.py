@@ -19,7 +19,14 @@ from nagaya.api.cluster.rollout import Rollout
 from nagaya.api.cluster.selector import LabelSelector
 from nagaya.api.cluster.state import Conditions, ObservedGeneration
 from nagaya.api.cluster.status_version import Versions
-from nagaya.api.cluster.v1beta1 import DEPRECATED, V1BETA1, V1Beta1Conditions
+from nagaya.api.cluster.v1beta1 import (
+    DEPRECATED,
+    V1BETA1,
+    NodesAvailable,
+    NodesReady,
+    NodesUnavailable,
+    V1Beta1Conditions,
+)
 from nagaya.api.definition import PAUSED_COLUMN, Column, Definition, Scale, age, condition
 from nagaya.api.kind import Kind, Resource
 from nagaya.api.model import Model, doc
@@ -81,9 +88,9 @@ class MachineDeploymentV1Beta1Status(Model):
 
     conditions: V1Beta1Conditions = ()
     updated_replicas: Annotated[int | None, doc("How many machines the newest MachineSet has.")] = None
-    ready_replicas: Annotated[int | None, doc("How many machines have a node that is ready.")] = None
-    available_replicas: Annotated[int | None, doc("How many machines have had a ready node for long enough.")] = None
-    unavailable_replicas: Annotated[int | None, doc("How many machines are missing, or not available.")] = None
+    ready_replicas: NodesReady = None
+    available_replicas: NodesAvailable = None
+    unavailable_replicas: NodesUnavailable = None
 
 
 class MachineDeploymentDeprecatedStatus(Model):

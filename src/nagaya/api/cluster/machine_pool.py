@@ -12,7 +12,16 @@ from nagaya.api.cluster.machine_group import AvailableReplicas, ReadyReplicas, R
 from nagaya.api.cluster.machine_spec import ClusterName, MachineTemplate
 from nagaya.api.cluster.state import Conditions, ObservedGeneration
 from nagaya.api.cluster.status_version import Versions
-from nagaya.api.cluster.v1beta1 import DEPRECATED, V1BETA1, FailureMessage, FailureReason, V1Beta1Conditions
+from nagaya.api.cluster.v1beta1 import (
+    DEPRECATED,
+    V1BETA1,
+    FailureMessage,
+    FailureReason,
+    NodesAvailable,
+    NodesReady,
+    NodesUnavailable,
+    V1Beta1Conditions,
+)
 from nagaya.api.definition import PAUSED_COLUMN, Column, Definition, Scale, age
 from nagaya.api.kind import Kind, Resource
 from nagaya.api.model import Model, doc
@@ -96,9 +105,9 @@ class MachinePoolV1Beta1Status(Model):
     conditions: V1Beta1Conditions = ()
     failure_reason: FailureReason = ""
     failure_message: FailureMessage = ""
-    ready_replicas: Annotated[int | None, doc("How many machines have a node that is ready.")] = None
-    available_replicas: Annotated[int | None, doc("How many machines have had a ready node for long enough.")] = None
-    unavailable_replicas: Annotated[int | None, doc("How many machines are missing, or not available.")] = None
+    ready_replicas: NodesReady = None
+    available_replicas: NodesAvailable = None
+    unavailable_replicas: NodesUnavailable = None
 
 
 class MachinePoolDeprecatedStatus(Model):

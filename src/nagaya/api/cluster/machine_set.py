@@ -18,7 +18,15 @@ from nagaya.api.cluster.machine_spec import ClusterName, MachineTemplate
 from nagaya.api.cluster.selector import LabelSelector
 from nagaya.api.cluster.state import Conditions, ObservedGeneration
 from nagaya.api.cluster.status_version import Versions
-from nagaya.api.cluster.v1beta1 import DEPRECATED, V1BETA1, FailureMessage, FailureReason, V1Beta1Conditions
+from nagaya.api.cluster.v1beta1 import (
+    DEPRECATED,
+    V1BETA1,
+    FailureMessage,
+    FailureReason,
+    NodesAvailable,
+    NodesReady,
+    V1Beta1Conditions,
+)
 from nagaya.api.definition import PAUSED_COLUMN, Column, Definition, Scale, age
 from nagaya.api.kind import Kind, Resource
 from nagaya.api.model import Model, doc
@@ -68,8 +76,8 @@ class MachineSetV1Beta1Status(Model):
     failure_reason: FailureReason = ""
     failure_message: FailureMessage = ""
     fully_labeled_replicas: Annotated[int | None, doc("How many machines have all labels of the template.")] = None
-    ready_replicas: Annotated[int | None, doc("How many machines have a node that is ready.")] = None
-    available_replicas: Annotated[int | None, doc("How many machines have had a ready node for long enough.")] = None
+    ready_replicas: NodesReady = None
+    available_replicas: NodesAvailable = None
 
 
 class MachineSetDeprecatedStatus(Model):

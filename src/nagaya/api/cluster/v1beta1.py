@@ -35,6 +35,9 @@ FailureMessage = Annotated[
         maxLength=10240,
     ),
 ]
+NodesReady = Annotated[int | None, doc("How many machines have a node that is ready.")]
+NodesAvailable = Annotated[int | None, doc("How many machines have had a ready node for long enough.")]
+NodesUnavailable = Annotated[int | None, doc("How many machines are missing, or not available.")]
 DEPRECATED = doc("What only clients of older versions of the API read.")
 V1BETA1 = doc("What only clients of v1beta1 read.")
 
