@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nagaya.api.admission.catalog import ADMISSION, Admission
@@ -21,35 +21,40 @@ API_VERSION: Final = "admission.k8s.io/v1"
 
 def mutate(review: Content) -> dict[str, Any]:
     """The answer of a mutating webhook: a JSON patch with the defaults, or a refusal."""
-    request = mapping(review, "request")
-    admission = _admission(request)
-    if admission is None:
-        return _answer(request, _unknown(request))
-    if text(request, "operation") == "DELETE":
-        return _answer(request, {"allowed": True})
+    return _answered(review, _defaulted)
+
+
+def _defaulted(admission: Admission, request: Content) -> dict[str, Any]:
     new, old = _objects(request)
     try:
         defaulted = admission.default(new, old)
     except Refusal as refusal:
-        return _answer(request, _denied(str(refusal), 403, "Forbidden"))
+        return _denied(str(refusal), 403, "Forbidden")
     operations = list(_patch(new, defaulted, ""))
     if not operations:
-        return _answer(request, {"allowed": True})
+        return {"allowed": True}
     patch = base64.b64encode(json.dumps(operations, separators=(",", ":")).encode()).decode()
-    return _answer(request, {"allowed": True, "patchType": "JSONPatch", "patch": patch})
+    return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
 
 
 def validate(review: Content) -> dict[str, Any]:
     """The answer of a validating webhook: allowed, or a Status that names every field that is wrong."""
+    return _answered(review, _validated)
+
+
+def _validated(admission: Admission, request: Content) -> dict[str, Any]:
+    errors = admission.validate(*_objects(request))
+    return {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True}
+
+
+def _answered(review: Content, judge: Callable[[Admission, Content], dict[str, Any]]) -> dict[str, Any]:
+    """A review with the verdict on its request. Nothing is judged that is only deleted."""
     request = mapping(review, "request")
     admission = _admission(request)
     if admission is None:
         return _answer(request, _unknown(request))
-    if text(request, "operation") == "DELETE":
-        return _answer(request, {"allowed": True})
-    new, old = _objects(request)
-    errors = admission.validate(new, old)
-    return _answer(request, {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True})
+    deleted = text(request, "operation") == "DELETE"
+    return _answer(request, {"allowed": True} if deleted else judge(admission, request))
 
 
 def invalid(request: Content, errors: Sequence[FieldError]) -> dict[str, Any]:

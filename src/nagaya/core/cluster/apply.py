@@ -16,7 +16,8 @@ import msgspec
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.cluster_network import Endpoint
-from nagaya.core.cluster.kubeconfig import AUTHORITY_SUFFIX, BadAuthority, kubeconfig_secret
+from nagaya.api.cluster.secrets import AUTHORITY
+from nagaya.core.cluster.kubeconfig import BadAuthority, kubeconfig_secret
 from nagaya.core.cluster.plan import Plan
 from nagaya.core.cluster.seen import Seen
 from nagaya.kube.api import Api
@@ -88,9 +89,9 @@ async def _make_kubeconfig(rt: Runtime, api: Api, applied: Applied) -> None:
     else:
         return
     try:
-        authority = await rt.client.get(TENANT_SECRETS, namespace, name + AUTHORITY_SUFFIX)
+        authority = await rt.client.get(TENANT_SECRETS, namespace, name + AUTHORITY)
     except NotFound:
-        log.info("cluster %s: waits for Secret %s to make a kubeconfig", Key.of(cluster), name + AUTHORITY_SUFFIX)
+        log.info("cluster %s: waits for Secret %s to make a kubeconfig", Key.of(cluster), name + AUTHORITY)
         applied.look_again = AUTHORITY_WAIT
         return
     try:

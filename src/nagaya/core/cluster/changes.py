@@ -14,7 +14,7 @@ from nagaya.api.cluster import labels
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
-from nagaya.core.cluster.kubeconfig import AUTHORITY_SUFFIX
+from nagaya.api.cluster.secrets import AUTHORITY
 from nagaya.core.external import keep
 from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
@@ -76,7 +76,7 @@ def of_machine(change: Change[Machine]) -> Iterable[Key]:
 
 def of_secret(change: Change[TenantSecret]) -> Iterable[Key]:
     """The Cluster of an authority or a kubeconfig."""
-    return _labelled(change) if change.object.metadata.name.endswith((AUTHORITY_SUFFIX, SUFFIX)) else ()
+    return _labelled(change) if change.object.metadata.name.endswith((AUTHORITY, SUFFIX)) else ()
 
 
 def _objects(cluster: Cluster) -> Iterable[str]:

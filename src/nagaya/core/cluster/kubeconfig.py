@@ -5,24 +5,19 @@ Where there is a control plane object, its provider makes the kubeconfig and ren
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nagaya.api.cluster import labels
-from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.cluster import Cluster
+from nagaya.api.cluster.secrets import AUTHORITY, secret_of
 from nagaya.kube.tenant_secrets import SUFFIX, VALUE
 from nagaya.pki import certificates, keys, kubeconfig
-from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.kubeconfig import ClientCertificate
+from nagaya.pki.secret_data import read_authority
 from nagaya.world import Clock
 
-AUTHORITY_SUFFIX: Final = "-ca"
-SECRET_TYPE: Final = "cluster.x-k8s.io/secret"  # noqa: S105 - no password; how Secrets of clusters are marked
 _ADMIN: Final = CertificateSpec("kubernetes-admin", ("system:masters",))
-_CERTIFICATE, _KEY = "tls.crt", "tls.key"
 
 
 class BadAuthority(ValueError):
@@ -36,11 +31,11 @@ def kubeconfig_secret(cluster: Cluster, authority: Mapping[str, str], clock: Clo
     """
     name, namespace = cluster.metadata.name, cluster.metadata.namespace
     try:
-        signer = CertificateAuthority.load(_decoded(authority, _CERTIFICATE), _decoded(authority, _KEY))
+        signer = read_authority(authority)
         certificate, key = signer.issue_pair(_ADMIN, clock)
     except ValueError as error:
         raise BadAuthority(
-            f"Secret {namespace}/{name}{AUTHORITY_SUFFIX}: {error}. "
+            f"Secret {namespace}/{name}{AUTHORITY}: {error}. "
             f"It must hold the certificate and the private key of the cluster's authority."
         ) from error
     config = kubeconfig.build(
@@ -50,30 +45,4 @@ def kubeconfig_secret(cluster: Cluster, authority: Mapping[str, str], clock: Clo
         cluster=name,
         user=f"{name}-admin",
     )
-    return {
-        "metadata": {
-            "name": name + SUFFIX,
-            "namespace": namespace,
-            "labels": {labels.CLUSTER_NAME: name},
-            "ownerReferences": [
-                {
-                    "apiVersion": CLUSTERS.api_version,
-                    "kind": CLUSTERS.kind,
-                    "name": name,
-                    "uid": cluster.metadata.uid,
-                }
-            ],
-        },
-        "type": SECRET_TYPE,
-        "data": {VALUE: base64.b64encode(kubeconfig.to_yaml(config)).decode()},
-    }
-
-
-def _decoded(data: Mapping[str, str], name: str) -> bytes:
-    value = data.get(name)
-    if not value:
-        raise ValueError(f"it has no {name}")
-    try:
-        return base64.b64decode(value, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"{name} is not Base64: {error}") from error
+    return secret_of(cluster, SUFFIX, {VALUE: kubeconfig.to_yaml(config)})

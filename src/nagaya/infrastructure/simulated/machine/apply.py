@@ -7,7 +7,7 @@ from typing import Final
 
 from nagaya.api.simulated.conditions import SimulatedReason
 from nagaya.api.simulated.simulated_machine import FINALIZER, SIMULATED_MACHINES, SimulatedMachine
-from nagaya.infrastructure.simulated.authority import authority_key, read_authority
+from nagaya.infrastructure.simulated.authority import authority_key
 from nagaya.infrastructure.simulated.machine.node import node_settings, provider_id, tenant_settings
 from nagaya.infrastructure.simulated.machine.plan import Plan
 from nagaya.infrastructure.simulated.machine.seen import Seen
@@ -18,6 +18,7 @@ from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS
+from nagaya.pki.secret_data import read_authority
 
 log = logging.getLogger(__name__)
 

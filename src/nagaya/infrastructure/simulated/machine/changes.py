@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine import Machine
+from nagaya.api.cluster.secrets import AUTHORITY
 from nagaya.api.simulated.simulated_machine import SIMULATED_MACHINES
-from nagaya.infrastructure.simulated.authority import SUFFIX
 from nagaya.infrastructure.simulated.machine.seen import BY_CLUSTER
 from nagaya.infrastructure.simulated.owners import refers_to
 from nagaya.kube.cache.cache import Cache
@@ -62,9 +62,9 @@ class OfAuthority:
     def __call__(self, change: Change[TenantSecret]) -> Iterable[Key]:
         """By a change of a Secret."""
         metadata = change.object.metadata
-        if change.old is not None or not metadata.name.endswith(SUFFIX):
+        if change.old is not None or not metadata.name.endswith(AUTHORITY):
             return ()
-        return self.machines(Key(metadata.namespace, metadata.name.removesuffix(SUFFIX)))
+        return self.machines(Key(metadata.namespace, metadata.name.removesuffix(AUTHORITY)))
 
 
 def _awaited(cluster: Cluster) -> tuple[object, ...]:
