@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nagaya.apiserver.admission.chain import Plugin
 from nagaya.apiserver.storage import Store
@@ -11,51 +11,48 @@ from nagaya.apiserver.storage import Store
 if TYPE_CHECKING:
     from nagaya.apiserver.admission.attributes import Attributes
 
-_STORAGE: Final = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-_INGRESS: Final = ("ingressclass.kubernetes.io/is-default-class",)
+
+class _DefaultClass(Plugin):
+    """Names the default class in a new object without one."""
+
+    table: str
+    marks: tuple[str, ...]
+    field: str
+    older: str  # the annotation that named the class before there was a field
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def mutate(self, write: Attributes) -> None:
+        """Name it."""
+        if write.operation != "CREATE" or write.subresource or write.object is None:
+            return
+        annotations = write.object["metadata"].get("annotations") or {}
+        spec = write.object["spec"]
+        if self.older in annotations or spec.get(self.field) is not None:
+            return
+        if name := _default(self._store, self.table, self.marks):
+            spec[self.field] = name
 
 
-class DefaultStorageClass(Plugin):
+class DefaultStorageClass(_DefaultClass):
     """Gives claims a storage class."""
 
     resources = frozenset({"persistentvolumeclaims"})
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def mutate(self, write: Attributes) -> None:
-        """Name the default class in a new claim without one."""
-        if write.operation != "CREATE" or write.subresource or write.object is None:
-            return
-        annotations = write.object["metadata"].get("annotations") or {}
-        spec = write.object["spec"]
-        if "volume.beta.kubernetes.io/storage-class" in annotations or spec.get("storageClassName") is not None:
-            return
-        if name := _default(self._store, "storage.k8s.io/storageclasses", _STORAGE):
-            spec["storageClassName"] = name
+    table = "storage.k8s.io/storageclasses"
+    marks = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+    field = "storageClassName"
+    older = "volume.beta.kubernetes.io/storage-class"
 
 
-class DefaultIngressClass(Plugin):
+class DefaultIngressClass(_DefaultClass):
     """Gives ingresses a class."""
 
     resources = frozenset({"ingresses.networking.k8s.io"})
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def mutate(self, write: Attributes) -> None:
-        """Name the default class in a new ingress without one."""
-        if write.operation != "CREATE" or write.subresource or write.object is None:
-            return
-        annotations = write.object["metadata"].get("annotations") or {}
-        spec = write.object["spec"]
-        if "kubernetes.io/ingress.class" in annotations or spec.get("ingressClassName") is not None:
-            return
-        if name := _default(self._store, "networking.k8s.io/ingressclasses", _INGRESS):
-            spec["ingressClassName"] = name
+    table = "networking.k8s.io/ingressclasses"
+    marks = ("ingressclass.kubernetes.io/is-default-class",)
+    field = "ingressClassName"
+    older = "kubernetes.io/ingress.class"
 
 
 def _default(store: Store, table: str, marks: Sequence[str]) -> str:

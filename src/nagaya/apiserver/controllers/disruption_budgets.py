@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from nagaya.apiserver.controllers.conditions import with_condition
+from nagaya.apiserver.controllers.tables import keys
 from nagaya.apiserver.meta import times
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
@@ -44,8 +45,7 @@ class DisruptionBudgets:
 
     def start(self) -> Iterator[str]:
         """All budgets."""
-        for record in self._backend.store.list(_TABLE).records:
-            yield record.key
+        return keys(self._backend.store, _TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A budget came or changed, or a pod or an owner of pods in its namespace did anything."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nagaya.apiserver.controllers.conditions import with_condition
+from nagaya.apiserver.controllers.tables import keys
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -30,8 +31,7 @@ class FlowSchemas:
 
     def start(self) -> Iterator[str]:
         """All schemas."""
-        for record in self._backend.store.list(_TABLE).records:
-            yield record.key
+        return keys(self._backend.store, _TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A schema came or changed, or a priority level came or went."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nagaya.apiserver.controllers import policy_type_checks
+from nagaya.apiserver.controllers.tables import came_or_changed, keys
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -27,13 +28,11 @@ class PolicyStatus:
 
     def start(self) -> Iterator[str]:
         """All policies."""
-        for record in self._backend.store.list(_TABLE).records:
-            yield record.key
+        return keys(self._backend.store, _TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A policy came or changed."""
-        if event.table == _TABLE and event.record is not None:
-            yield event.key
+        return came_or_changed(event, _TABLE)
 
     async def sync(self, key: object) -> float | None:
         """Check one policy."""

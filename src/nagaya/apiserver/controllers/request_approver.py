@@ -7,6 +7,7 @@ from typing import Final
 
 from nagaya.apiserver.authz import signers
 from nagaya.apiserver.authz.signing_requests import DECISIONS
+from nagaya.apiserver.controllers.tables import came_or_changed, keys
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -39,13 +40,11 @@ class RequestApprover:
 
     def start(self) -> Iterator[str]:
         """All requests."""
-        for record in self._backend.store.list(TABLE).records:
-            yield record.key
+        return keys(self._backend.store, TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A request came or changed."""
-        if event.table == TABLE and event.record is not None:
-            yield event.key
+        return came_or_changed(event, TABLE)
 
     async def sync(self, key: object) -> float | None:
         """Decide about one request, if it is of the sort that is decided here."""

@@ -10,6 +10,7 @@ from cryptography import x509
 
 from nagaya.apiserver.authz.signing_requests import decoded
 from nagaya.apiserver.controllers.request_approver import REQUESTS, TABLE, conditions_of
+from nagaya.apiserver.controllers.tables import came_or_changed, keys
 from nagaya.apiserver.meta import times
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -31,13 +32,11 @@ class RequestCleaner:
 
     def start(self) -> Iterator[str]:
         """All requests."""
-        for record in self._backend.store.list(TABLE).records:
-            yield record.key
+        return keys(self._backend.store, TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A request came or changed."""
-        if event.table == TABLE and event.record is not None:
-            yield event.key
+        return came_or_changed(event, TABLE)
 
     async def sync(self, key: object) -> float | None:
         """Delete one request if its time is over; else look again when it will be."""

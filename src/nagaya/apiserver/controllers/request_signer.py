@@ -13,6 +13,7 @@ from typing import Final
 
 from nagaya.apiserver.authz import signers, signing_requests
 from nagaya.apiserver.controllers.request_approver import REQUESTS, TABLE, conditions_of, has_condition
+from nagaya.apiserver.controllers.tables import keys
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.internal import Internal
@@ -62,8 +63,7 @@ class RequestSigner:
 
     def start(self) -> Iterator[str]:
         """All requests."""
-        for record in self._backend.store.list(TABLE).records:
-            yield record.key
+        return keys(self._backend.store, TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A request came or changed."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nagaya.apiserver.controllers.conditions import with_condition
+from nagaya.apiserver.controllers.tables import came_or_changed, keys
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -32,13 +33,11 @@ class ServiceRanges:
 
     def start(self) -> Iterator[str]:
         """All ranges."""
-        for record in self._backend.store.list(_TABLE).records:
-            yield record.key
+        return keys(self._backend.store, _TABLE)
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A range came or changed."""
-        if event.table == _TABLE and event.record is not None:
-            yield event.key
+        return came_or_changed(event, _TABLE)
 
     async def sync(self, key: object) -> float | None:
         """Say of one range whether it is used."""
