@@ -164,6 +164,12 @@ class Remotes:
             tenant.changed.set()
             self._release(tenant)
 
+    def hurry(self, key: Key) -> None:
+        """A tenant that could not be reached may answer by now: the next try is made at once."""
+        tenant = self._tenants.get(key)
+        if tenant is not None and tenant.remote is None:
+            tenant.changed.set()
+
     def offer(self, key: Key, connection: Connection | None, problem: str = "") -> None:
         """The credentials of a tenant as they are now. Those that changed make the connection anew; None ends it."""
         tenant = self._tenant(key)

@@ -120,6 +120,27 @@ def test_five_failed_probes_disconnect_and_the_next_try_is_half_a_minute_later()
     run(main())
 
 
+def test_a_tenant_that_answers_again_need_not_wait_for_the_next_try() -> None:
+    async def main() -> None:
+        tenants = Tenants("one")
+        server, remotes = tenants.servers["one"], tenants.remotes
+        server.hung = True
+        remotes.want(A)
+        tenants.offer(A, "one")
+        await asyncio.sleep(170)  # between two tries
+        server.hung = False
+        remotes.hurry(A)
+        await asyncio.sleep(0.1)
+        first = remotes.get(A)
+        assert first is not None
+        remotes.hurry(A)
+        await asyncio.sleep(0.1)
+        assert remotes.get(A) is first
+        await remotes.close()
+
+    run(main())
+
+
 def test_a_probe_that_succeeds_again_forgets_the_failures() -> None:
     async def main() -> None:
         tenants = Tenants("one")

@@ -140,9 +140,7 @@ class Clusters:
         remotes.want(key)
         before = seen.cluster.status.initialization.control_plane_initialized
         if steps.initialization.control_plane_initialized and not before and not seen.connected:
-            # It answers since a moment ago. Whoever wants it anew does not wait for the next try.
-            remotes.forget(key)
-            remotes.want(key)
+            remotes.hurry(key)
 
     def _postponed(self, cluster: Cluster, told: ClusterStatus) -> float | None:
         """For how long details have to wait; None if the status is to be told now."""

@@ -122,17 +122,10 @@ def controller(rt: Runtime, tenants: Tenants, *, workers: int = WORKERS) -> Cont
     def came_up(cluster: Key) -> None:
         tenancy = tenants.tenancy(cluster)
         if tenancy is not None and tenancy.serving:
-            _hurry(rt, cluster)
+            rt.remotes.hurry(cluster)
         if made.running:
             for key in machines_of(cluster):
                 made.queue.add(key)
 
     tenants.subscribe(came_up)
     return made
-
-
-def _hurry(rt: Runtime, cluster: Key) -> None:
-    """Whoever has tried in vain to reach the API does not wait for the next try, now that it answers."""
-    if rt.remotes.get(cluster) is None and rt.remotes.probe(cluster).failures:
-        rt.remotes.forget(cluster)
-        rt.remotes.want(cluster)
