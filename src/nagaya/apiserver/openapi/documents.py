@@ -31,9 +31,9 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 @dataclass(slots=True)
 class _Kept:
-    """A document with what it was made from."""
+    """A document with what it was made from: resources, not their places in memory, which others get when they go."""
 
-    made_from: tuple[int, ...]
+    made_from: tuple[Resource, ...]
     body: bytes
     etag: str
 
@@ -96,7 +96,7 @@ class Documents:
 
     def _keep(self, address: str, resources: list[Resource], *, v2: bool) -> _Kept:
         # A resource is replaced as a whole when its definition changes, so its identity says which state it is of.
-        made_from = tuple(id(each) for each in resources)
+        made_from = tuple(resources)
         kept = self._kept.get(address)
         if kept is None or kept.made_from != made_from:
             kept = _printed(self._describe(resources, v2=v2), made_from)
@@ -165,7 +165,7 @@ def _document(described: JsonObject, schemas: JsonObject, info: JsonObject = _IN
     return {"openapi": "3.0.0", "info": info, "paths": described, "components": components}
 
 
-def _printed(document: JsonObject, made_from: tuple[int, ...]) -> _Kept:
+def _printed(document: JsonObject, made_from: tuple[Resource, ...]) -> _Kept:
     body = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
     return _Kept(made_from, body, hashlib.sha512(body).hexdigest().upper())
 
