@@ -7,7 +7,7 @@ import re
 from docs.page import ROOT, section
 from nagaya.addons.resource_set import errands
 from nagaya.api.cluster import health
-from nagaya.core import stale_machines, up_to_date
+from nagaya.clusters import stale_machines, up_to_date
 from nagaya.core.cluster import controller as clusters
 from nagaya.core.machine import seen
 from nagaya.core.machine.deletion import apply, node_removal, tenant

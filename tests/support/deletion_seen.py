@@ -9,7 +9,7 @@ from typing import Any
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_drain_rule import MACHINE_DRAIN_RULES, MachineDrainRule
 from nagaya.api.contract.provider import ControlPlane
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
 from nagaya.core.machine.seen import Seen
 from support.builders import CONTROL_PLANE, Draft, MachineDraft, machine, provider
 from support.machine_seen import node, seen

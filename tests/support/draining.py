@@ -11,10 +11,10 @@ from msgspec import structs
 
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.kind import Kind, Object
+from nagaya.clusters.node import BY_PROVIDER_ID, NODES, provider_ids
 from nagaya.core.machine.deletion.apply import Deletion
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import BY_PROVIDER_ID, NODES, provider_ids
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.connection import Connection
 from nagaya.kube.contract_kinds import ContractKinds

@@ -10,9 +10,9 @@ from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.contract.provider import BootstrapConfig, InfrastructureMachine
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine.seen import Seen, Settings
-from nagaya.core.node import NODES, Node
 from nagaya.kube.remote import Probe
 from support import builders
 from support.builders import BOOTSTRAP, INFRASTRUCTURE, NOW, Draft, cluster, provider

@@ -14,9 +14,9 @@ from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.contract.provider import ControlPlane, InfrastructureCluster
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.external import Referenced
 from nagaya.core.cluster.descendants import Descendants
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.external import Referenced
 from nagaya.kube.remote import Probe
 from support.builders import CLUSTER, CONTROL_PLANE, NOW, Draft, cluster, provider
 

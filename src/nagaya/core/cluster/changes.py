@@ -15,8 +15,8 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.secrets import AUTHORITY
-from nagaya.core.external import keep
-from nagaya.core.news import changed_kind, is_news
+from nagaya.clusters.external import keep
+from nagaya.clusters.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import Definition

@@ -20,6 +20,10 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_pool import MACHINE_POOLS
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.cluster.pause import why_paused
+from nagaya.clusters.external import LISTING_TIMEOUT, StillListing, listed
+from nagaya.clusters.failures import worst
+from nagaya.clusters.finalizer import release
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.cluster import changes, descendants
 from nagaya.core.cluster.apply import Failure, apply
 from nagaya.core.cluster.deletion import Deletion
@@ -34,10 +38,6 @@ from nagaya.core.cluster.status import (
     next_look,
     status,
 )
-from nagaya.core.external import LISTING_TIMEOUT, StillListing, listed
-from nagaya.core.failures import worst
-from nagaya.core.finalizer import release
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import SETTLE, WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import Conflict, NotFound

@@ -15,10 +15,10 @@ from nagaya.api.cluster.machine_pool import MachinePool
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.cluster.status_version import StatusVersion
 from nagaya.api.contract.provider import ControlPlane
+from nagaya.clusters.kubernetes_version import of_machines, together
 from nagaya.core.cluster.descendants import owned_by
 from nagaya.core.cluster.references import VERSIONS
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.kubernetes_version import of_machines, together
 from nagaya.kube.conditions import is_true
 
 Group = MachinePool | MachineDeployment | MachineSet

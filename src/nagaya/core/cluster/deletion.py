@@ -17,10 +17,10 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_pool import MACHINE_POOLS
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.kind import Kind, Object
+from nagaya.clusters.external import Referenced
+from nagaya.clusters.names import listed
 from nagaya.core.cluster.descendants import Descendants, owned_by
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.external import Referenced
-from nagaya.core.names import listed
 
 NAMES_SHOWN: Final = 5
 

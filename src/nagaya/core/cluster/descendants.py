@@ -16,8 +16,8 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDe
 from nagaya.api.cluster.machine_pool import MACHINE_POOLS, MachinePool
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.kind import Kind, Object
-from nagaya.core.external import keep
-from nagaya.core.owners import names
+from nagaya.clusters.external import keep
+from nagaya.clusters.owners import names
 from nagaya.kube.cache.cache import Cache
 
 BY_CLUSTER: Final = "label cluster-name"

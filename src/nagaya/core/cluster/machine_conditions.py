@@ -13,10 +13,10 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_deployment_conditions import MachineDeploymentCondition
 from nagaya.api.meta import Condition
+from nagaya.clusters.machine_health import to_be_remediated, unhealthy
+from nagaya.clusters.names import machines_named
+from nagaya.clusters.up_to_date import judged, judgements
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.machine_health import to_be_remediated, unhealthy
-from nagaya.core.names import machines_named
-from nagaya.core.up_to_date import judged, judgements
 from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, reasons
 
 _READY: Final = DefaultMerge(

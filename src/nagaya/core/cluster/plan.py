@@ -15,7 +15,7 @@ from nagaya.api.cluster.cluster_status import ClusterInitialization, FailureDoma
 from nagaya.api.kind import Kind
 from nagaya.api.meta import OwnerReference
 from nagaya.api.untyped import Untyped
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.core.cluster.deletion import Deletion, deletion
 from nagaya.core.cluster.seen import Seen
 

@@ -12,9 +12,9 @@ from nagaya.api.cluster.cluster_conditions import ClusterCondition, ClusterReaso
 from nagaya.api.cluster.provider_conditions import ProviderCondition
 from nagaya.api.meta import Condition
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.external import Referenced
 from nagaya.core.cluster.plan import Plan
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.external import Referenced
 from nagaya.kube.conditions import condition, conditions_of, is_true, mirror
 from nagaya.kube.conditions.untyped import NO_REASON
 

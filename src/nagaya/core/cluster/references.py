@@ -16,7 +16,7 @@ from nagaya.api.cluster.status_version import StatusVersion
 from nagaya.api.contract.provider import Broken, ControlPlane, InfrastructureCluster, Provider
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core.external import Referenced, look_up, served
+from nagaya.clusters.external import Referenced, look_up, served
 from nagaya.kube.runtime import Runtime
 
 P = TypeVar("P", bound=Provider)

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.contract.provider import ControlPlane, InfrastructureCluster
+from nagaya.clusters.external import Referenced
 from nagaya.core.cluster import references
 from nagaya.core.cluster.descendants import Descendants, descendants
-from nagaya.core.external import Referenced
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe
 from nagaya.kube.runtime import Runtime

@@ -10,6 +10,8 @@ from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.cluster_conditions import ClusterCondition, ClusterReason
 from nagaya.api.cluster.cluster_status import ClusterStatus
 from nagaya.api.meta import Condition
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.core.cluster.available import available
 from nagaya.core.cluster.connection_condition import probe_expires, remote_connection_probe
 from nagaya.core.cluster.counts import control_plane_counts, worker_counts
@@ -28,8 +30,6 @@ from nagaya.core.cluster.provider_conditions import (
     infrastructure_ready,
 )
 from nagaya.core.cluster.seen import Seen
-from nagaya.core.conditions import with_conditions
-from nagaya.core.pause import NOT_PAUSED
 from nagaya.kube.conditions import condition, set_condition
 
 OWNED_CONDITIONS: Final = frozenset(ClusterCondition) - {ClusterCondition.TOPOLOGY_RECONCILED}

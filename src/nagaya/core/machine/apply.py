@@ -11,9 +11,9 @@ import logging
 from typing import Final, NamedTuple
 
 from nagaya.api.cluster.machine import MACHINES, Machine
+from nagaya.clusters.node import NODES
 from nagaya.core.machine.plan import NodeChange, Plan
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import NODES
 from nagaya.kube.api import Api
 from nagaya.kube.errors import ApiError, NotFound
 from nagaya.kube.patches import Merge

@@ -17,8 +17,9 @@ from nagaya.api.cluster.machine_drain_rule import MACHINE_DRAIN_RULES
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.cluster.machine_status import MachineStatus
 from nagaya.api.cluster.pause import why_paused
-from nagaya.core.external import listed, served
-from nagaya.core.finalizer import release
+from nagaya.clusters.external import listed, served
+from nagaya.clusters.finalizer import release
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine.apply import apply
 from nagaya.core.machine.deletion.apply import Deletion
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
@@ -27,7 +28,6 @@ from nagaya.core.machine.seen import Seen, Settings, observe
 from nagaya.core.machine.status import FIELDS, owned_conditions, status
 from nagaya.core.machine.tenants import Tenants
 from nagaya.core.machine.which import Machines
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import SETTLE, Controller, Result, Watch
 from nagaya.kube.key import Key

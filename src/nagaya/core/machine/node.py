@@ -13,8 +13,8 @@ from nagaya.api.cluster.cluster_conditions import ClusterCondition
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_status import NodeReference
 from nagaya.api.meta import Condition, ConditionStatus
+from nagaya.clusters.node import READY, Node, NodeCondition
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import READY, Node, NodeCondition
 from nagaya.kube.conditions import UNSET, condition, get
 from nagaya.kube.remote import PROBE_FAILURES
 

@@ -21,8 +21,8 @@ from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.cluster.taint import ALWAYS, NODE_OUTDATED_REVISION, NODE_UNINITIALIZED, ON_INITIALIZATION, MachineTaint
+from nagaya.clusters.node import Node, NodeTaint
 from nagaya.core.machine.seen import Seen, Settings
-from nagaya.core.node import Node, NodeTaint
 from nagaya.kube.patches import difference
 
 UNINITIALIZED: Final = NodeTaint(key=NODE_UNINITIALIZED, effect="NoSchedule")

@@ -11,7 +11,7 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.meta import ObjectMeta, OwnerReference
-from nagaya.core.owners import Owners, controller, group, is_a, names, owner, with_owner
+from nagaya.clusters.owners import Owners, controller, group, is_a, names, owner, with_owner
 
 _MADE_BY_SOMEBODY = (labels.MACHINE_SET_NAME, labels.MACHINE_POOL_NAME, labels.CONTROL_PLANE_NAME)
 

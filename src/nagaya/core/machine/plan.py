@@ -21,13 +21,13 @@ from nagaya.api.contract.provider import Broken
 from nagaya.api.kind import Kind
 from nagaya.api.meta import OwnerReference
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.node import Node
 from nagaya.core.machine.bootstrap import BootstrapProgress, bootstrap_progress
 from nagaya.core.machine.infrastructure import InfrastructureProgress, infrastructure_progress
 from nagaya.core.machine.node import node_of, node_problem
 from nagaya.core.machine.node_sync import node_change
 from nagaya.core.machine.ownership import owners_of_machine, owners_of_provider
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import Node
 from nagaya.kube.recorder import EventType
 
 V = TypeVar("V")

@@ -15,10 +15,10 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDe
 from nagaya.api.cluster.machine_drain_rule import MACHINE_DRAIN_RULES, MachineDrainRule
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.contract.provider import BootstrapConfig, Broken, ControlPlane, InfrastructureMachine, Provider
-from nagaya.core.external import Referenced, look_up
+from nagaya.clusters.external import Referenced, look_up
+from nagaya.clusters.node import NODES, Node, nodes_of
+from nagaya.clusters.owners import is_a
 from nagaya.core.machine.ownership import foreign_controller
-from nagaya.core.node import NODES, Node, nodes_of
-from nagaya.core.owners import is_a
 from nagaya.kube import conditions
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe, Remote

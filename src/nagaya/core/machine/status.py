@@ -16,7 +16,8 @@ from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_status import MachineInitialization, MachineStatus
 from nagaya.api.meta import Condition
-from nagaya.core.conditions import with_conditions
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.core.machine.bootstrap import bootstrap_config_ready
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.infrastructure import infrastructure_ready
@@ -25,7 +26,6 @@ from nagaya.core.machine.plan import Plan
 from nagaya.core.machine.ready import available, ready
 from nagaya.core.machine.seen import Seen
 from nagaya.core.machine.up_to_date import is_updating, up_to_date, updating
-from nagaya.core.pause import NOT_PAUSED
 from nagaya.kube.conditions import condition, get, set_condition
 
 FIELDS: Final = (

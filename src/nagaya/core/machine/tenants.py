@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from nagaya.clusters.node import Node
+from nagaya.clusters.tenant_nodes import TenantNodes
 from nagaya.core.machine.which import Machines
-from nagaya.core.node import Node
-from nagaya.core.tenant_nodes import TenantNodes
 from nagaya.kube.cache.change import Change
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remotes

@@ -19,10 +19,10 @@ from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.machine_drain_rule import MachineDrainRule
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.untyped import Untyped
-from nagaya.core.external import keep
+from nagaya.clusters.external import keep
+from nagaya.clusters.news import changed_kind, is_news
+from nagaya.clusters.node import Node
 from nagaya.core.machine.seen import BY_CLUSTER
-from nagaya.core.news import changed_kind, is_news
-from nagaya.core.node import Node
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.conditions import get

@@ -10,7 +10,7 @@ from nagaya.api.cluster.labels import CLUSTER_NAME
 from nagaya.api.cluster.machine_deployment import FINALIZER, MACHINE_DEPLOYMENTS, MachineDeployment
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.meta import OwnerReference
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.core.machine_deployment.applied import Applied
 from nagaya.core.machine_deployment.plan import Plan, Planned
 from nagaya.core.machine_deployment.seen import Seen

@@ -19,8 +19,9 @@ from nagaya.api.cluster.machine_deployment import (
 )
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.kind import Kind
-from nagaya.core.external import keep, listed, served
-from nagaya.core.finalizer import release
+from nagaya.clusters.external import keep, listed, served
+from nagaya.clusters.finalizer import release
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_deployment.applied import Applied
 from nagaya.core.machine_deployment.apply import adopt, apply, prepare
 from nagaya.core.machine_deployment.plan import Plan, plan
@@ -28,7 +29,6 @@ from nagaya.core.machine_deployment.seen import Seen, observe
 from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, status
 from nagaya.core.machine_deployment.templates import references
 from nagaya.core.machine_deployment.watches import OfCluster, OfTemplate, OfTemplateKind, WhoMayAdopt, add_indexes
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import SETTLE, WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import ApiError, Conflict

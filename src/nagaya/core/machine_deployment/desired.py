@@ -21,7 +21,7 @@ from nagaya.api.cluster.name_template import MAXIMUM_LENGTH, RANDOM_ALPHABET, RA
 from nagaya.api.cluster.selector import LabelSelector
 from nagaya.api.cluster.template_metadata import TemplateMetadata
 from nagaya.api.meta import ObjectMeta
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.core.drift import fingerprint
 from nagaya.core.machine_deployment.current import rollout_after
 from nagaya.core.machine_deployment.revision import HISTORY

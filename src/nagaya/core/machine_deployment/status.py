@@ -20,8 +20,13 @@ from nagaya.api.cluster.machine_deployment_conditions import MachineDeploymentRe
 from nagaya.api.cluster.machine_set import MachineSetStatus
 from nagaya.api.cluster.rollout import ROLLING_UPDATE
 from nagaya.api.meta import Condition
-from nagaya.core.conditions import with_conditions
-from nagaya.core.kubernetes_version import together
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.kubernetes_version import together
+from nagaya.clusters.machine_health import to_be_remediated, unhealthy
+from nagaya.clusters.names import machines_named
+from nagaya.clusters.pause import NOT_PAUSED
+from nagaya.clusters.stale_machines import stale
+from nagaya.clusters.up_to_date import judged, judgements
 from nagaya.core.machine_deployment.current import rollout_after
 from nagaya.core.machine_deployment.seen import Seen
 from nagaya.core.machine_deployment.strategy import (
@@ -32,11 +37,6 @@ from nagaya.core.machine_deployment.strategy import (
     limits,
     rolling_update,
 )
-from nagaya.core.machine_health import to_be_remediated, unhealthy
-from nagaya.core.names import machines_named
-from nagaya.core.pause import NOT_PAUSED
-from nagaya.core.stale_machines import stale
-from nagaya.core.up_to_date import judged, judgements
 from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, get, reasons
 
 CONDITIONS: Final = tuple(Type)

@@ -12,7 +12,7 @@ from nagaya.api.cluster.machine_deployment import MachineDeployment
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.provider import Provider
 from nagaya.api.contract.template import SUFFIX
-from nagaya.core.external import Referenced, look_up
+from nagaya.clusters.external import Referenced, look_up
 from nagaya.kube.runtime import Runtime
 
 Template: TypeAlias = Referenced[Provider]

@@ -14,9 +14,9 @@ from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS, MachineDe
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.name_template import RANDOM_LENGTH
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.news import changed_kind, is_news
 from nagaya.core.machine_deployment.seen import ORPHANS, STEMS, selector_of
 from nagaya.core.machine_deployment.templates import references
-from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import Definition

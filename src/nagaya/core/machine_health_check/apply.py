@@ -21,10 +21,10 @@ from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS, MachineHealthCheck
 from nagaya.api.meta import Condition
-from nagaya.core.conditions import with_conditions
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.owners import owner, with_owner
 from nagaya.core.machine_health_check.plan import Plan, Step
 from nagaya.core.machine_health_check.seen import Seen
-from nagaya.core.owners import owner, with_owner
 from nagaya.kube.api import Api
 from nagaya.kube.conditions import condition
 from nagaya.kube.errors import AlreadyExists, ApiError

@@ -20,8 +20,9 @@ from nagaya.api.cluster.machine_health_check import (
     MachineHealthCheckStatus,
 )
 from nagaya.api.cluster.pause import why_paused
-from nagaya.core.external import listed
-from nagaya.core.failures import worst
+from nagaya.clusters.external import listed
+from nagaya.clusters.failures import worst
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_health_check.apply import MANAGER, Apply
 from nagaya.core.machine_health_check.external import RemediationKinds
 from nagaya.core.machine_health_check.plan import Plan, plan
@@ -30,7 +31,6 @@ from nagaya.core.machine_health_check.status import CONDITIONS, FIELDS, status, 
 from nagaya.core.machine_health_check.tenants import Tenants
 from nagaya.core.machine_health_check.verdict import control_plane_initialized
 from nagaya.core.machine_health_check.watches import Checks, ChecksOfTemplate
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import Controller, Result, Watch

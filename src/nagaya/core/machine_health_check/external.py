@@ -16,8 +16,8 @@ from nagaya.api.cluster.reference import TemplateReference
 from nagaya.api.contract.template import SUFFIX, clone
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core.external import keep
-from nagaya.core.owners import owner
+from nagaya.clusters.external import keep
+from nagaya.clusters.owners import owner
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.key import Key

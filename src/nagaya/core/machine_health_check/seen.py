@@ -12,9 +12,9 @@ from nagaya.api.cluster.annotations import PAUSED, SKIP_REMEDIATION
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_health_check import MachineHealthCheck
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine_health_check.external import External, RemediationKinds, look_up
 from nagaya.core.machine_health_check.verdict import control_plane_initialized
-from nagaya.core.node import NODES, Node
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote
 from nagaya.kube.runtime import Runtime

@@ -14,10 +14,10 @@ from nagaya.api.cluster.machine_health_check import (
     MachineHealthCheckStatus,
 )
 from nagaya.api.meta import Condition
-from nagaya.core.conditions import with_conditions
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.core.machine_health_check.plan import Plan
 from nagaya.core.machine_health_check.seen import Seen
-from nagaya.core.pause import NOT_PAUSED
 from nagaya.kube.conditions import condition
 
 CONDITIONS: Final = (MachineHealthCheckCondition.REMEDIATION_ALLOWED, MachineHealthCheckCondition.PAUSED)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from nagaya.clusters.node import NODES, Node
+from nagaya.clusters.tenant_nodes import TenantNodes
 from nagaya.core.machine_health_check.watches import Checks
-from nagaya.core.node import NODES, Node
-from nagaya.core.tenant_nodes import TenantNodes
 from nagaya.kube.cache.change import Change
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote, Remotes

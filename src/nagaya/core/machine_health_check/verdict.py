@@ -25,7 +25,7 @@ from nagaya.api.cluster.health import (
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.meta import Condition
-from nagaya.core.node import Node, NodeCondition
+from nagaya.clusters.node import Node, NodeCondition
 from nagaya.kube.conditions import Conditions, condition, get, is_true
 
 MARGIN: Final = timedelta(seconds=1)

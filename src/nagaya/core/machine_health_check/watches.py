@@ -18,10 +18,10 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS, MachineHealthCheck
 from nagaya.api.contract.template import SUFFIX
 from nagaya.api.untyped import Untyped
-from nagaya.core.external import keep
+from nagaya.clusters.external import keep
+from nagaya.clusters.news import is_news
+from nagaya.clusters.node import Node
 from nagaya.core.machine_health_check.seen import BY_CLUSTER_LABEL, cluster_label
-from nagaya.core.news import is_news
-from nagaya.core.node import Node
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.conditions import get

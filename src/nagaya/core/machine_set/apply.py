@@ -17,7 +17,7 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_set import FINALIZER, MACHINE_SETS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core.finalizer import release
+from nagaya.clusters.finalizer import release
 from nagaya.core.machine_set.creation import Creation
 from nagaya.core.machine_set.field_ownership import metadata_change
 from nagaya.core.machine_set.plan import Plan

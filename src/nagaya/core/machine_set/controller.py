@@ -13,7 +13,8 @@ from collections.abc import Collection
 
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet, MachineSetStatus
 from nagaya.api.cluster.pause import why_paused
-from nagaya.core.external import keep, listed
+from nagaya.clusters.external import keep, listed
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_set.apply import Apply
 from nagaya.core.machine_set.plan import plan
 from nagaya.core.machine_set.preflight import ALL
@@ -22,7 +23,6 @@ from nagaya.core.machine_set.provider_objects import provider_kinds
 from nagaya.core.machine_set.seen import Seen, observe
 from nagaya.core.machine_set.status import CONDITIONS, FIELDS, seconds_until_news, status
 from nagaya.core.machine_set.watches import SetsOfControlPlane, SetsOfTemplate, add_indexes, watches
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.controller import SETTLE, Controller, Result
 from nagaya.kube.errors import ApiError, Conflict
 from nagaya.kube.key import Key

@@ -19,7 +19,7 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.name_template import RANDOM_ALPHABET, RANDOM_LENGTH, TemplateError, generate_name
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.template import clone
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.core.machine_set.propagation import machine_annotations, machine_labels, new_machine
 from nagaya.core.machine_set.provider_objects import Made, Template
 from nagaya.core.machine_set.seen import Seen

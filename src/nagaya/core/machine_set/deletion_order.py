@@ -16,7 +16,7 @@ from nagaya.api.cluster.annotations import DELETE_MACHINE
 from nagaya.api.cluster.deletion_order import NEWEST, OLDEST, RANDOM
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition
-from nagaya.core.machine_health import unhealthy
+from nagaya.clusters.machine_health import unhealthy
 from nagaya.core.machine_set.in_place import updating_in_place
 from nagaya.kube.conditions import is_false
 

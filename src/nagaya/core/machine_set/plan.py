@@ -22,7 +22,7 @@ from nagaya.api.cluster.annotations import (
 )
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.core.machine_set.deletion_order import first_to_go
 from nagaya.core.machine_set.preflight import preflight
 from nagaya.core.machine_set.propagation import (

@@ -11,7 +11,7 @@ from typing import Final
 from nagaya.api.cluster.annotations import SKIP_PREFLIGHT_CHECKS, UPGRADE_STEP
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.contract.provider import Broken, ControlPlane
-from nagaya.core.kubernetes_version import KubernetesVersion, compare, parse
+from nagaya.clusters.kubernetes_version import KubernetesVersion, compare, parse
 from nagaya.core.machine_set.seen import Seen
 
 ALL: Final = "All"

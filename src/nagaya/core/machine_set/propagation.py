@@ -22,7 +22,7 @@ from nagaya.api.cluster.machine_deletion import DEFAULT_NODE_DELETION_TIMEOUT_SE
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.machine_spec import MachineSpec
 from nagaya.api.cluster.reference import ContractReference
-from nagaya.core import owners
+from nagaya.clusters import owners
 from nagaya.kube.patches import difference, same
 
 MANAGER: Final = "nagaya-machineset"

@@ -18,8 +18,8 @@ from nagaya.api.contract.template import SUFFIX
 from nagaya.api.contract.versions import NoContract
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core import owners
-from nagaya.core.external import look_up, served
+from nagaya.clusters import owners
+from nagaya.clusters.external import look_up, served
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.contract_kinds import ContractKinds, NotInstalled
 from nagaya.kube.key import Key

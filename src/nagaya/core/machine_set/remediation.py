@@ -14,7 +14,7 @@ from nagaya.api.cluster.annotations import REMEDIATE_MACHINE
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
 from nagaya.api.cluster.machine_deployment import MachineDeployment
-from nagaya.core.machine_health import to_be_remediated
+from nagaya.clusters.machine_health import to_be_remediated
 from nagaya.core.machine_set.preflight import preflight
 from nagaya.core.machine_set.seen import Seen
 from nagaya.core.machine_set.steps import Delete, Remark, Step

@@ -15,15 +15,15 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_set import MachineSetStatus
 from nagaya.api.cluster.machine_set_conditions import MachineSetCondition, MachineSetReason
 from nagaya.api.meta import Condition
-from nagaya.core.conditions import with_conditions
-from nagaya.core.kubernetes_version import of_machines
-from nagaya.core.machine_health import to_be_remediated, unhealthy
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.kubernetes_version import of_machines
+from nagaya.clusters.machine_health import to_be_remediated, unhealthy
+from nagaya.clusters.names import machines_named
+from nagaya.clusters.pause import NOT_PAUSED
+from nagaya.clusters.stale_machines import stale
+from nagaya.clusters.up_to_date import judged, judgements
 from nagaya.core.machine_set.in_place import updating_in_place
 from nagaya.core.machine_set.seen import Seen
-from nagaya.core.names import machines_named
-from nagaya.core.pause import NOT_PAUSED
-from nagaya.core.stale_machines import stale
-from nagaya.core.up_to_date import judged, judgements
 from nagaya.kube.conditions import (
     DefaultMerge,
     Source,

@@ -20,9 +20,9 @@ from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.template import SUFFIX
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.core.external import keep
+from nagaya.clusters.external import keep
+from nagaya.clusters.news import changed_kind, is_news
 from nagaya.core.machine_set.seen import UNCONTROLLED, selector_of
-from nagaya.core.news import changed_kind, is_news
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import DEFINITIONS, Definition

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from nagaya.api.cluster.cluster import Cluster
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.cluster.plan import plan
 from nagaya.core.cluster.status import (
     OWNED_CONDITIONS,
@@ -15,7 +16,6 @@ from nagaya.core.cluster.status import (
     phase,
     status,
 )
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.remote import Probe
 from support.builders import EARLIER, NOW, Draft, date, machine, machine_deployment

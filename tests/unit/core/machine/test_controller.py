@@ -21,9 +21,9 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
+from nagaya.clusters.node import NODES
 from nagaya.core.machine.controller import controller
 from nagaya.core.machine.seen import Settings, observe
-from nagaya.core.node import NODES
 from nagaya.kube.cache.change import Change
 from nagaya.kube.client import Client
 from nagaya.kube.conditions import get

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine.node_sync import node_change, outdated
 from nagaya.core.machine.seen import Seen, Settings
-from nagaya.core.node import NODES, Node
 from nagaya.kube.patches import difference
 from support.builders import Draft, machine, machine_deployment, machine_set
 from support.machine_seen import node, seen

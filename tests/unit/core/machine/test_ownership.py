@@ -5,8 +5,8 @@ import pytest
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.clusters.owners import controller
 from nagaya.core.machine.ownership import foreign_controller, owners_of_machine, owners_of_provider
-from nagaya.core.owners import controller
 from support.builders import CONTROL_PLANE, INFRASTRUCTURE, Draft, cluster, machine, machine_set, provider
 
 CLUSTER = cluster().made()

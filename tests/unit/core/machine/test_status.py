@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineReason
 from nagaya.api.cluster.machine_status import MachineDeletionStatus, MachineStatus, NodeReference
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.plan import plan
 from nagaya.core.machine.seen import Seen
 from nagaya.core.machine.status import FIELDS, Told, owned_conditions, status
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from nagaya.kube.remote import Probe
 from support.builders import NOW, Draft, machine, machine_deployment, machine_set

@@ -9,7 +9,7 @@ import pytest
 from nagaya.api.cluster.annotations import REVISION
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
 from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen, selector_of
 from nagaya.core.machine_deployment.templates import Templates

@@ -12,11 +12,11 @@ import pytest
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_deployment import MachineDeploymentStatus
 from nagaya.api.cluster.machine_set import MachineSet
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_deployment.seen import Seen, selector_of
 from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, status
 from nagaya.core.machine_deployment.templates import NOT_LOOKED_AT, Templates
-from nagaya.core.pause import status_while_paused
 from nagaya.kube.conditions import get
 from support.builders import NOW, Draft, cluster, date, machine, machine_deployment, machine_set
 

@@ -9,9 +9,9 @@ from typing import Any
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS, MachineHealthCheck
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine_health_check.external import External
 from nagaya.core.machine_health_check.seen import Seen, Target
-from nagaya.core.node import NODES, Node
 from support.builders import CLUSTER, NAMESPACE, NOW, Draft, MachineDraft, cluster, date, machine
 
 CHECKS: dict[str, Any] = {

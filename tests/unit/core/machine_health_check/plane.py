@@ -16,8 +16,8 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
+from nagaya.clusters.node import NODES
 from nagaya.core.machine_health_check.controller import controller
-from nagaya.core.node import NODES
 from nagaya.kube.client import Client
 from nagaya.kube.conditions import get
 from nagaya.kube.connection import Connection

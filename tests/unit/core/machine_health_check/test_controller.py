@@ -7,7 +7,7 @@ import pytest
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_health_check import MACHINE_HEALTH_CHECKS
-from nagaya.core.node import NODES
+from nagaya.clusters.node import NODES
 from nagaya.kube.conditions import get
 from nagaya.kube.errors import NotFound
 from support.builders import CLUSTER

@@ -7,11 +7,11 @@ import pytest
 from nagaya.api.kind import Kind
 from nagaya.api.meta import Condition
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_health_check.external import External
 from nagaya.core.machine_health_check.plan import Plan, Step, plan
 from nagaya.core.machine_health_check.seen import Target
 from nagaya.core.machine_health_check.status import status, status_while_blind
-from nagaya.core.pause import status_while_paused
 from support.builders import CLUSTER, NAMESPACE, NOW
 from unit.core.machine_health_check.examples import check, healthy, node, request, seen, sick, starting, worker
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.machine import Machine
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine_health_check.verdict import Verdict, duration, judge
-from nagaya.core.node import NODES, Node
 from support.builders import NOW
 from unit.core.machine_health_check.examples import CHECKS, LONG_AGO, check, harbour, node, worker
 

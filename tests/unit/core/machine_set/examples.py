@@ -20,10 +20,10 @@ from nagaya.api.contract.provider import ControlPlane
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta, OwnerReference
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.owners import controller
 from nagaya.core.machine_set.propagation import machine_labels
 from nagaya.core.machine_set.provider_objects import Made, Template
 from nagaya.core.machine_set.seen import Seen, selector_of
-from nagaya.core.owners import controller
 from support.builders import NOW, MachineDraft, date
 from support.builders import machine as any_machine
 

@@ -11,9 +11,9 @@ import pytest
 
 from nagaya.api.cluster.machine_set import MachineSet
 from nagaya.api.meta import Condition
+from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_set.seen import Seen
 from nagaya.core.machine_set.status import seconds_until_news, status
-from nagaya.core.pause import status_while_paused
 from support.builders import NOW, date
 from unit.core.machine_set.examples import CONFIG_TEMPLATES, CONFIGS, Worker, seen, template, worker, workers
 

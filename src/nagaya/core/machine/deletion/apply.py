@@ -13,7 +13,7 @@ from typing import Any, Final
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_conditions import MachineReason
 from nagaya.api.cluster.machine_status import NodeReference
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
 from nagaya.core.machine.deletion.drain.drain import drain
 from nagaya.core.machine.deletion.limits import exceeded, left, soonest
 from nagaya.core.machine.deletion.memory import Memories, Memory, Wait, circumstances

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from nagaya.clusters.node import NODES
 from nagaya.core.machine.deletion.tenant import own_node, patiently, reachable
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import NODES
 from nagaya.kube.api import Api
 
 TRIED_FOR: Final = 10.0

@@ -22,7 +22,7 @@ from nagaya.api.cluster.annotations import (
 )
 from nagaya.api.cluster.machine_conditions import MachineReason
 from nagaya.api.cluster.machine_status import MachineDeletionStatus
-from nagaya.core.external import Referenced
+from nagaya.clusters.external import Referenced
 from nagaya.core.machine.deletion.drain.report import drain_started
 from nagaya.core.machine.deletion.limits import exceeded
 from nagaya.core.machine.deletion.node_access import node_access

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine.deletion.node_access import node_name
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import NODES, Node
 from nagaya.kube.client import Undecodable
 from nagaya.kube.errors import ApiError
 from nagaya.kube.key import Key

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine.deletion.drain.evictions import evict
 from nagaya.core.machine.deletion.drain.reading import judged_pods
 from nagaya.core.machine.deletion.drain.report import Report
 from nagaya.core.machine.deletion.drain.turns import turns
 from nagaya.core.machine.deletion.tenant import own_node, patiently, reachable
 from nagaya.core.machine.seen import Seen
-from nagaya.core.node import NODES, Node
 from nagaya.kube.errors import NotFound
 from nagaya.kube.patches import Merge
 from nagaya.kube.remote import Remote

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from nagaya.clusters.names import listed
 from nagaya.core.machine.deletion.dates import date
-from nagaya.core.names import listed
 from nagaya.kube.key import Key
 
 _PODS: Final = 3

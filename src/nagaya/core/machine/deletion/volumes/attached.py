@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from nagaya.clusters.names import listed
 from nagaya.core.machine.deletion.dates import date
 from nagaya.core.machine.deletion.drain.judgement import Fate, Verdict
 from nagaya.core.machine.deletion.volumes.objects import PersistentVolume
-from nagaya.core.names import listed
 from nagaya.kube.key import Key
 
 _SHOWN: Final = 5

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from nagaya.core.up_to_date import GRACE, judged, judgements
+from nagaya.clusters.up_to_date import GRACE, judged, judgements
 from support.builders import NOW, date, machine
 
 NEW = machine("new").having(metadata={"creationTimestamp": date(NOW)})

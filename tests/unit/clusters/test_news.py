@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from nagaya.api.meta import ObjectMeta
-from nagaya.core.news import changed_kind, is_news
+from nagaya.clusters.news import changed_kind, is_news
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import Definition, DefinitionSpec, Names
 from support.builders import machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from nagaya.api.cluster.machine import Machine
-from nagaya.core.stale_machines import stale
+from nagaya.clusters.stale_machines import stale
 from support.builders import NOW, date, machine
 
 LONG_AGO = NOW - timedelta(minutes=16)

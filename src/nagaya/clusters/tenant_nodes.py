@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from nagaya.core.node import BY_PROVIDER_ID, NODES, Node, provider_ids
+from nagaya.clusters.node import BY_PROVIDER_ID, NODES, Node, provider_ids
 from nagaya.kube.cache.change import Change
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote, Remotes

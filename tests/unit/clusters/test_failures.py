@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nagaya.core.failures import worst
+from nagaya.clusters.failures import worst
 from nagaya.kube.errors import ApiError, Conflict
 from nagaya.kube.transport import Call
 

@@ -10,7 +10,7 @@ import pytest
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.provider import InfrastructureCluster
 from nagaya.api.kind import Kind
-from nagaya.core.external import LISTING_TIMEOUT, Referenced, StillListing, listed, look_up, served
+from nagaya.clusters.external import LISTING_TIMEOUT, Referenced, StillListing, listed, look_up, served
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.patches import Merge
 from nagaya.kube.runtime import Runtime

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.api.cluster.status_version import StatusVersion
-from nagaya.core.kubernetes_version import compare, of_machines, parse, together
+from nagaya.clusters.kubernetes_version import compare, of_machines, parse, together
 from support.builders import NOW, date, machine
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from nagaya.api.cluster.cluster import CLUSTERS, FINALIZER
-from nagaya.core.finalizer import release
+from nagaya.clusters.finalizer import release
 from nagaya.kube.key import Key
 from support.harbour import harbour
 from support.seen_cluster import BOTH

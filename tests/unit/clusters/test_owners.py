@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.meta import OwnerReference
-from nagaya.core.owners import Owners, controller, is_a, names, owner, with_owner
+from nagaya.clusters.owners import Owners, controller, is_a, names, owner, with_owner
 from support.builders import cluster, machine_set
 
 CLUSTER = cluster().made()

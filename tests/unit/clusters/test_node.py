@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nagaya.core.node import NODES, provider_ids
+from nagaya.clusters.node import NODES, provider_ids
 from support.machine_seen import GOOD, node
 
 

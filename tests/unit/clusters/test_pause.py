@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nagaya.core.pause import NOT_PAUSED, status_while_paused
+from nagaya.clusters.pause import NOT_PAUSED, status_while_paused
 from nagaya.kube.conditions import get
 from support.builders import NOW, machine
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_conditions import MachineCondition, MachineReason
-from nagaya.core.names import machines_named
+from nagaya.clusters.names import machines_named
 from nagaya.kube.conditions import get
 
 LONG_DELETION: Final = timedelta(minutes=15)

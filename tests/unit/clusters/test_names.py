@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nagaya.core.names import listed, machines_named
+from nagaya.clusters.names import listed, machines_named
 
 
 @pytest.mark.parametrize(
