@@ -1,0 +1,3 @@
+module nagaya/tools/template-oracle
+
+go 1.26
