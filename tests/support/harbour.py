@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from nagaya.api.cluster import cluster, machine, machine_deployment, machine_pool, machine_set
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.crd import render
+from nagaya.api.definition import Definition
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
@@ -19,6 +20,7 @@ from nagaya.kube.client import Client
 from nagaya.kube.conditions import get
 from nagaya.kube.connection import Connection
 from nagaya.kube.contract_kinds import ContractKinds
+from nagaya.kube.controller import Controller
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.manager import Manager
@@ -112,7 +114,14 @@ class _Delayed:
 class Process:
     """The controllers of one life."""
 
-    def __init__(self, server: ApiServer, world: World, tenant: FakeServer, lives: int | None = None) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        world: World,
+        tenant: FakeServer,
+        lives: int | None = None,
+        make: Callable[[Runtime], Controller] = controller,
+    ) -> None:
         self.transport = Mortal(InProcessTransport(server), lives)
         client = Client(self.transport, world=world)
         self.manager = Manager(client, world)
@@ -120,7 +129,7 @@ class Process:
         self.remotes = Remotes(lambda connection: self._connect(connection, tenant), world)
         recorder = Recorder(client, world)
         self.runtime = Runtime(client, cache, ContractKinds(cache), self.remotes, recorder, world)
-        self.manager.add(controller(self.runtime))
+        self.manager.add(make(self.runtime))
         self._events = asyncio.create_task(recorder.run())
 
     def _connect(self, connection: Connection, tenant: FakeServer) -> FakeServer:
@@ -136,16 +145,17 @@ class Process:
 class Harbour:
     """A server, the controllers of a process, and users and providers who do what a test says."""
 
-    def __init__(self, server: ApiServer, world: World) -> None:
+    def __init__(self, server: ApiServer, world: World, make: Callable[[Runtime], Controller] = controller) -> None:
         self.server = server
         self.world = world
+        self._make = make
         self.user = Client(InProcessTransport(server, user="user"), world=world)
         self.tenant = FakeServer()
-        self.process = Process(server, world, self.tenant)
+        self.process = Process(server, world, self.tenant, make=make)
 
     async def restart(self, lives: int | None = None) -> None:
         await self.process.stop()
-        self.process = Process(self.server, self.world, self.tenant, lives)
+        self.process = Process(self.server, self.world, self.tenant, lives, self._make)
         await self.process.manager.start()
 
     async def settled(self) -> None:
@@ -195,13 +205,17 @@ class Harbour:
 
 
 @asynccontextmanager
-async def harbour() -> AsyncIterator[Harbour]:
+async def harbour(
+    make: Callable[[Runtime], Controller] = controller, definitions: Collection[Definition] = ()
+) -> AsyncIterator[Harbour]:
+    """A harbour with one controller; `definitions` are its kinds, if they are not those of the core."""
     world = virtual_world()
     server = await ApiServer.start(Config(), world)
     await server.settled()
-    here = Harbour(server, world)
-    for definition in (cluster, machine, machine_deployment, machine_pool, machine_set):
-        await here.user.create(DEFINITIONS, render(definition.DEFINITION))
+    here = Harbour(server, world, make)
+    core = (each.DEFINITION for each in (cluster, machine, machine_deployment, machine_pool, machine_set))
+    for definition in (*core, *definitions):
+        await here.user.create(DEFINITIONS, render(definition))
     for kind in (INFRASTRUCTURE, CONTROL_PLANE):
         await here.user.create(DEFINITIONS, provider_definition(kind))
     await server.settled()

@@ -12,9 +12,13 @@ class _Leaping(selectors.DefaultSelector):
     """Instead of waiting for a timeout, lets that much time have passed."""
 
     passed = 0.0
+    threads = 0
+    """How many are at work. They take real time, during which no virtual time passes."""
 
     def select(self, timeout: float | None = None) -> Any:
-        ready = super().select(0)
+        ready = super().select(timeout if self.threads else 0)
+        if self.threads:
+            return ready
         if not ready and timeout:
             self.passed += timeout
         return ready
@@ -29,6 +33,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._leaping.passed
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+        working = super().run_in_executor(executor, func, *args)
+        self._leaping.threads += 1
+        working.add_done_callback(self._thread_done)
+        return working
+
+    def _thread_done(self, _: object) -> None:
+        self._leaping.threads -= 1
 
 
 class LoopClock:

@@ -1,7 +1,9 @@
 """A certificate authority: a certificate, its private key, and the right to sign.
 
 What it signs never outlives it and never starts before the authority itself, because clients check the whole chain.
-Signing does not change the authority, so one instance may be used from several threads.
+Lifetimes are counted from now, and five minutes before now are added, as kubeadm does it. Signing requests are answered
+as kube-controller-manager does it, which takes the five minutes out of what was asked for. Signing does not change the
+authority, so one instance may be used from several threads.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from nagaya.pki.requests import CertificateRequest
 from nagaya.pki.usages import Usage, extended_key_usage, key_usage
 from nagaya.world import Clock
 
-# Below this lifetime five minutes of backdating would be a noticeable part of it, so it is added instead of taken away.
+# Below this lifetime five minutes would be a noticeable part of what was asked for, so they are not taken out of it.
 _SHORT: Final = timedelta(hours=8)
 _DIGEST: Final = hashes.SHA256()
 
@@ -46,7 +48,7 @@ class CertificateAuthority:
         """A new self-signed authority, with a new ECDSA P-256 key unless one is given."""
         key = key or keys.generate()
         name = certificates.subject_name(common_name, organizations)
-        start = clock.now().replace(microsecond=0) - BACKDATE
+        now = clock.now().replace(microsecond=0)
         usage = key_usage((Usage.DIGITAL_SIGNATURE, Usage.KEY_ENCIPHERMENT, Usage.CERT_SIGN))
         assert usage is not None
         builder = (
@@ -55,8 +57,8 @@ class CertificateAuthority:
             .issuer_name(name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(start)
-            .not_valid_after(start + validity)
+            .not_valid_before(now - BACKDATE)
+            .not_valid_after(now + validity)
             .add_extension(usage, critical=True)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -104,7 +106,7 @@ class CertificateAuthority:
             usages.add(Usage.KEY_ENCIPHERMENT)
         subject = certificates.subject_name(spec.common_name, spec.organizations)
         names = certificates.alternative_names(spec.dns_names, spec.ip_addresses)
-        start, end = self._lifetime(spec.validity, clock)
+        start, end = self._lifetime(spec.validity, clock.now())
         return self._sign(subject, public_key, names, usages, start, end)
 
     def issue_pair(
@@ -128,18 +130,19 @@ class CertificateAuthority:
         unknown = [usage for usage in usages if usage not in known]
         if unknown:
             raise ValueError(f"unrecognized usage values: {', '.join(unknown)}")
-        start, end = self._lifetime(validity, clock)
+        if validity >= _SHORT:
+            validity -= BACKDATE
+        start, end = self._lifetime(validity, clock.now())
         wanted = {Usage(usage) for usage in usages}
         return self._sign(request.subject, request.public_key, request.alternative_names, wanted, start, end)
 
-    def _lifetime(self, validity: timedelta, clock: Clock) -> tuple[datetime, datetime]:
-        now = clock.now().replace(microsecond=0)
+    def _lifetime(self, validity: timedelta, now: datetime) -> tuple[datetime, datetime]:
+        now = now.replace(microsecond=0)
         limit = self.certificate.not_valid_after_utc
         if now >= limit:
             raise ValueError(f"the signer has expired: NotAfter={limit:%Y-%m-%dT%H:%M:%SZ}")
         start = max(now - BACKDATE, self.certificate.not_valid_before_utc)
-        end = now + validity if validity < _SHORT else now + validity - BACKDATE
-        return start, min(end, limit)
+        return start, min(now + validity, limit)
 
     def _sign(
         self,

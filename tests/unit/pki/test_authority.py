@@ -33,7 +33,7 @@ def test_an_authority_signs_itself_for_ten_years_from_five_minutes_ago(
     certificate = authority.certificate
     certificate.verify_directly_issued_by(certificate)
     assert certificate.not_valid_before_utc == second(clock) - timedelta(minutes=5)
-    assert certificate.not_valid_after_utc - certificate.not_valid_before_utc == timedelta(days=3650)
+    assert certificate.not_valid_after_utc == second(clock) + timedelta(days=3650)
     assert certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
 
@@ -87,13 +87,22 @@ def test_key_encipherment_goes_with_rsa(authority: CertificateAuthority, clock: 
     assert certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
 
 
-def test_long_certificates_are_moved_back_short_ones_lengthened(
+def test_a_lifetime_counts_from_now(authority: CertificateAuthority, clock: MovableClock) -> None:
+    clock.advance(days=1)
+    now = second(clock)
+    certificate, _ = authority.issue_pair(CertificateSpec("x", validity=timedelta(days=2)), clock)
+    assert certificate.not_valid_before_utc == now - timedelta(minutes=5)
+    assert certificate.not_valid_after_utc == now + timedelta(days=2)
+
+
+def test_long_certificates_that_were_requested_are_moved_back_short_ones_lengthened(
     authority: CertificateAuthority, clock: MovableClock
 ) -> None:
     clock.advance(days=1)
     now = second(clock)
-    long, _ = authority.issue_pair(CertificateSpec("x", validity=timedelta(days=2)), clock)
-    short, _ = authority.issue_pair(CertificateSpec("x", validity=timedelta(hours=1)), clock)
+    request = requests.parse(requests.create(CertificateSpec("x"), keys.generate()))
+    long = authority.sign_request(request, ["client auth"], timedelta(days=2), clock)
+    short = authority.sign_request(request, ["client auth"], timedelta(hours=1), clock)
     assert long.not_valid_before_utc == short.not_valid_before_utc == now - timedelta(minutes=5)
     assert long.not_valid_after_utc == now + timedelta(days=2) - timedelta(minutes=5)
     assert short.not_valid_after_utc == now + timedelta(hours=1)

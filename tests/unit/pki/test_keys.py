@@ -4,7 +4,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from nagaya.pki import certificates, keys
+from nagaya.pki import certificates, keys, pem
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.keys import KeyAlgorithm
 
@@ -82,3 +82,36 @@ def test_encrypted_and_foreign_keys_are_refused() -> None:
 def test_no_public_key_is_an_error(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"public key found|readable ECDSA or RSA key"):
         keys.load_public(text)
+
+
+CLASSIC = keys.generate(KeyAlgorithm.RSA_2048)
+
+
+@pytest.mark.parametrize("number", ["p", "q", "d", "dmp1", "dmq1", "iqmp"])
+def test_an_rsa_key_whose_numbers_do_not_belong_together_is_refused(number: str) -> None:
+    assert isinstance(CLASSIC, rsa.RSAPrivateKey)
+    whole = CLASSIC.private_numbers()
+    parts = {each: getattr(whole, each) for each in ("p", "q", "d", "dmp1", "dmq1", "iqmp")}
+    public = whole.public_numbers
+    sequence = [0, public.n, public.e, *({**parts, number: parts[number] + 2}[each] for each in _ORDER)]
+    text = pem.encode("RSA PRIVATE KEY", _sequence(sequence))
+    with pytest.raises(ValueError, match="does not hold a readable, unencrypted private key"):
+        keys.load(text)
+    right = pem.encode("RSA PRIVATE KEY", _sequence([0, public.n, public.e, *(parts[each] for each in _ORDER)]))
+    assert keys.load(right).private_numbers() == whole
+
+
+_ORDER = ("d", "p", "q", "dmp1", "dmq1", "iqmp")
+
+
+def _sequence(numbers: list[int]) -> bytes:
+    """Numbers as PKCS#1 has them."""
+    return _tagged(0x30, b"".join(_tagged(0x02, each.to_bytes(each.bit_length() // 8 + 1, "big")) for each in numbers))
+
+
+def _tagged(tag: int, content: bytes) -> bytes:
+    size = len(content)
+    if size < 128:
+        return bytes([tag, size]) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(length)]) + length + content

@@ -7,7 +7,10 @@ from typing import Any
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.secrets import AUTHORITY, secret_of
 from nagaya.kube.key import Key
-from nagaya.pki.authority import CertificateAuthority
+from nagaya.pki import keys
+from nagaya.pki.kubeadm.authorities import CLUSTER
+from nagaya.pki.kubeadm.inputs import Inputs
+from nagaya.pki.kubeadm.issuing import new_authority
 from nagaya.pki.secret_data import data_of
 from nagaya.world import Clock
 
@@ -19,4 +22,4 @@ def authority_key(cluster: Key) -> Key:
 
 def authority_secret(cluster: Cluster, clock: Clock) -> dict[str, Any]:
     """A Secret with a new authority, which goes with its Cluster."""
-    return secret_of(cluster, AUTHORITY, data_of(CertificateAuthority.create("kubernetes", clock)))
+    return secret_of(cluster, AUTHORITY, data_of(new_authority(CLUSTER, Inputs(), keys.generate(), clock)))

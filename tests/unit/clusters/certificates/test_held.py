@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nagaya.api.cluster.secrets import Purpose
+from nagaya.clusters.certificates.held import held
+from nagaya.clusters.certificates.wanted import Material
+from nagaya.pki import certificates, keys
+from nagaya.pki.authority import CertificateAuthority
+from nagaya.pki.certificates import CertificateSpec
+from support.certificates import ACCOUNTS, AUTHORITY, PAIR, secret
+from support.standing_clock import StandingClock
+
+CLOCK = StandingClock()
+LEAF, LEAF_KEY = AUTHORITY.issue_pair(CertificateSpec("kube-apiserver-etcd-client"), CLOCK)
+LEAF_PAIR = {"tls.crt": certificates.to_pem(LEAF), "tls.key": keys.to_pem(LEAF_KEY)}
+STRANGE = keys.to_pem(keys.generate())
+CA = Purpose.CLUSTER_AUTHORITY
+
+
+def problem(data: Mapping[str, bytes], material: Material = Material.AUTHORITY, purpose: Purpose = CA) -> str:
+    return held(secret(purpose, data), purpose, material).problem
+
+
+def test_an_authority_can_sign_and_be_recognised() -> None:
+    found = held(secret(CA), CA, Material.AUTHORITY)
+    assert (found.problem, found.signs) == ("", True)
+    assert found.signer.certificate == AUTHORITY.certificate
+    assert found.certificates == [AUTHORITY.certificate]
+    assert found.pins == [certificates.public_key_pin(AUTHORITY.certificate)]
+
+
+def test_an_authority_without_its_key_is_trusted_and_does_not_sign() -> None:
+    for data in ({"tls.crt": PAIR.certificate}, {"tls.crt": PAIR.certificate, "tls.key": b""}):
+        found = held(secret(CA, data), CA, Material.AUTHORITY)
+        assert (found.problem, found.signs) == ("", False)
+
+
+def test_of_several_certificates_the_first_signs_and_all_are_trusted() -> None:
+    other = CertificateAuthority.create("kubernetes", CLOCK)
+    data = {"tls.crt": PAIR.certificate + other.certificate_pem, "tls.key": PAIR.key}
+    found = held(secret(CA, data), CA, Material.AUTHORITY)
+    assert found.signer.certificate == AUTHORITY.certificate
+    assert found.certificates == [AUTHORITY.certificate, other.certificate]
+    assert len(found.pins) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "material", "words"),
+    [
+        ({}, Material.AUTHORITY, "it has no tls.crt. Put it there, as PEM."),
+        ({"tls.crt": b"x"}, Material.AUTHORITY, "tls.crt: no certificate found"),
+        (
+            {"tls.crt": PAIR.certificate + PAIR.key},
+            Material.FOREIGN_AUTHORITY,
+            "tls.crt holds a private key. Move that to tls.key.",
+        ),
+        (LEAF_PAIR, Material.AUTHORITY, "CN=kube-apiserver-etcd-client is not a certificate authority"),
+        ({"tls.crt": PAIR.certificate, "tls.key": b"x"}, Material.AUTHORITY, "tls.key: no private key found"),
+        (
+            {"tls.crt": PAIR.certificate, "tls.key": STRANGE},
+            Material.AUTHORITY,
+            "tls.key does not belong to the certificate in tls.crt. Put the private key of that certificate there, "
+            "or remove tls.key if somebody else keeps it.",
+        ),
+        ({"tls.crt": LEAF_PAIR["tls.crt"]}, Material.CLIENT, "it has no tls.key. Put the private key there, as PEM."),
+        (
+            {**LEAF_PAIR, "tls.key": STRANGE},
+            Material.CLIENT,
+            "tls.key does not belong to the certificate in tls.crt. Put the private key of that one there.",
+        ),
+        ({"tls.crt": ACCOUNTS.certificate}, Material.SERVICE_ACCOUNTS, "it has no tls.key"),
+        ({"tls.crt": b"x", "tls.key": ACCOUNTS.key}, Material.SERVICE_ACCOUNTS, "tls.crt: no public key found"),
+        (
+            {"tls.crt": ACCOUNTS.certificate, "tls.key": STRANGE},
+            Material.SERVICE_ACCOUNTS,
+            "tls.key does not belong to the public key in tls.crt. Put both halves of one key there",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_name_its_key_and_a_remedy(
+    data: Mapping[str, bytes], material: Material, words: str
+) -> None:
+    sentence = problem(data, material)
+    assert sentence.startswith("Secret fleet/harbour-ca: ")
+    assert words in sentence
+
+
+def test_what_users_may_provide_is_taken() -> None:
+    assert problem(LEAF_PAIR, Material.CLIENT) == ""
+    assert problem({"tls.crt": PAIR.certificate}, Material.FOREIGN_AUTHORITY) == ""
+    trusted = held(secret(CA), CA, Material.FOREIGN_AUTHORITY)
+    assert (trusted.problem, trusted.pair.key) == ("", b""), "whoever only trusts never holds a key"
+    rotated = {"tls.crt": ACCOUNTS.certificate + keys.public_to_pem(LEAF_KEY.public_key()), "tls.key": ACCOUNTS.key}
+    assert problem(rotated, Material.SERVICE_ACCOUNTS) == ""
+
+
+def test_broken_base64_is_named() -> None:
+    broken = msgspec.structs.replace(secret(CA), data={"tls.crt": "!"})
+    assert held(broken, CA, Material.AUTHORITY).problem == (
+        "Secret fleet/harbour-ca: tls.crt is not Base64. Correct it."
+    )
+
+
+@given(
+    st.sampled_from([PAIR.certificate, ACCOUNTS.certificate, ACCOUNTS.key, PAIR.certificate + PAIR.key, b"junk", b""]),
+    st.sampled_from(
+        [PAIR.key, ACCOUNTS.key, STRANGE, STRANGE[:60], STRANGE[:90] + b"\n-----END EC PRIVATE KEY-----\n"]
+    ),
+    st.sampled_from(Material),
+)
+def test_no_key_is_ever_shown(certificate: bytes, key: bytes, material: Material) -> None:
+    whole = secret(CA, {"tls.crt": certificate, "tls.key": key, "value": key})
+    found = held(whole, CA, material)
+    for shown in (repr(whole), repr(found), str(whole), found.problem):
+        assert "PRIVATE KEY-----" not in shown
+        # The rest of a key of an elliptic curve is its public half.
+        assert key.decode().splitlines()[1] not in shown
