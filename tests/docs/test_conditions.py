@@ -23,6 +23,8 @@ from nagaya.api.cluster.machine_health_check import MachineHealthCheckCondition,
 from nagaya.api.cluster.machine_pool import MachinePoolCondition
 from nagaya.api.cluster.machine_set_conditions import MachineSetCondition, MachineSetReason
 from nagaya.api.cluster.provider_conditions import ProviderCondition, ProviderReason
+from nagaya.api.controlplane.data_store_conditions import DataStoreCondition, DataStoreReason
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition, HostedControlPlaneReason
 from nagaya.api.simulated.conditions import SimulatedCondition, SimulatedReason
 
 PAGE = (ROOT / "docs/reference/conditions.md").read_text()
@@ -69,6 +71,8 @@ IN_DETAIL = [
         frozenset({cluster_resource_set.RESOURCES_APPLIED, pause.CONDITION}),
         _PAUSE.union(_APPLIED),
     ),
+    _enums(("HostedControlPlane",), HostedControlPlaneCondition, HostedControlPlaneReason),
+    _enums(("DataStore",), DataStoreCondition, DataStoreReason),
     replace(_SIMULATED, reasons=_SIMULATED.reasons | _PAUSE),
 ]
 IN_SHORT = [

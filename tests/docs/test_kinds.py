@@ -17,6 +17,7 @@ from nagaya.api.addons import cluster_resource_set
 from nagaya.api.catalog import PARTS
 from nagaya.api.cluster import annotations as annotations_
 from nagaya.api.cluster import cluster, labels, machine, machine_deployment, machine_set, taint
+from nagaya.api.controlplane import data_store, hosted_control_plane
 from nagaya.api.definition import Definition
 from nagaya.api.simulated import faults, simulated_cluster, simulated_machine
 from nagaya.kube.metrics import Metrics
@@ -31,6 +32,8 @@ _HOLDS = (
     machine_set,
     machine_deployment,
     cluster_resource_set,
+    hosted_control_plane,
+    data_store,
     simulated_cluster,
     simulated_machine,
 )

@@ -17,7 +17,13 @@ from nagaya.api.cluster import (
     machine_pool,
     machine_set,
 )
-from nagaya.api.controlplane import kubeadm_control_plane, kubeadm_control_plane_template
+from nagaya.api.controlplane import (
+    data_store,
+    hosted_control_plane,
+    hosted_control_plane_template,
+    kubeadm_control_plane,
+    kubeadm_control_plane_template,
+)
 from nagaya.api.definition import Definition
 from nagaya.api.ipam import ip_address, ip_address_claim
 from nagaya.api.runtime import extension_config
@@ -44,6 +50,11 @@ PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
     "runtime": (extension_config.DEFINITION,),
     "bootstrap-kubeadm": (kubeadm_config.DEFINITION, kubeadm_config_template.DEFINITION),
     "controlplane-kubeadm": (kubeadm_control_plane.DEFINITION, kubeadm_control_plane_template.DEFINITION),
+    "controlplane-hosted": (
+        hosted_control_plane.DEFINITION,
+        hosted_control_plane_template.DEFINITION,
+        data_store.DEFINITION,
+    ),
     "infrastructure-simulated": (
         simulated_cluster.DEFINITION,
         simulated_cluster_template.DEFINITION,

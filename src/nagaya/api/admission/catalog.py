@@ -10,7 +10,10 @@ from nagaya.api.admission import (
     cluster,
     cluster_resource_set,
     cluster_resource_set_binding,
+    data_store,
     extension_config,
+    hosted_control_plane,
+    hosted_control_plane_template,
     ip_address,
     ip_address_claim,
     kubeadm_config,
@@ -66,5 +69,10 @@ ADMISSION: Final[Mapping[str, Admission]] = {
         kubeadm_control_plane.validate, kubeadm_control_plane.default
     ),
     "kubeadmcontrolplanetemplates.controlplane.cluster.x-k8s.io": Admission(kubeadm_control_plane_template.validate),
+    "hostedcontrolplanes.controlplane.cluster.x-k8s.io": Admission(
+        hosted_control_plane.validate, hosted_control_plane.default
+    ),
+    "hostedcontrolplanetemplates.controlplane.cluster.x-k8s.io": Admission(hosted_control_plane_template.validate),
+    "datastores.controlplane.cluster.x-k8s.io": Admission(data_store.validate),
 }
 """By `plural.group`."""

@@ -1,1 +1,1 @@
-"""Control planes on machines, made with kubeadm: the group controlplane.cluster.x-k8s.io."""
+"""Control planes, on machines (kubeadm) or beside Nagaya (hosted): the group controlplane.cluster.x-k8s.io."""

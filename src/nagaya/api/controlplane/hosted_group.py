@@ -1,0 +1,15 @@
+"""What all kinds of hosted control planes have in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nagaya.api.definition import provider_labels
+
+GROUP: Final = "controlplane.cluster.x-k8s.io"
+VERSION: Final = "v1alpha1"
+PROVIDER_LABELS: Final = provider_labels("control-plane-hosted", VERSION)
+
+OLDEST_MINOR: Final = 34
+NEWEST_MINOR: Final = 37
+"""The minor versions of Kubernetes 1 whose components Nagaya knows how to start, both included."""

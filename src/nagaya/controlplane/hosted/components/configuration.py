@@ -1,0 +1,96 @@
+"""Configuration files of kube-apiserver: who may be anonymous, what is audited, what pods may do, where calls go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from nagaya.api.controlplane.hosted_components import PodSecurity
+from nagaya.controlplane.hosted.components.audit_policy import POLICY
+from nagaya.controlplane.hosted.components.facts import TenantFacts, TunnelFacts
+
+ADMISSION: Final = "admission.yaml"
+AUDIT_POLICY: Final = "audit-policy.yaml"
+AUTHENTICATION: Final = "authentication.yaml"
+EGRESS: Final = "egress-selector.yaml"
+ENCRYPTION: Final = "config.yaml"
+"""The key of the user's Secret, and so the name of its file. It is the only one that is a secret."""
+
+ANONYMOUS_PATHS: Final = (
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/api/v1/namespaces/kube-public/configmaps/cluster-info",
+)
+"""What may be asked without saying who asks: whether the API is well, and what a machine must know before it joins."""
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes a value that occurs twice in full."""
+
+    def ignore_aliases(self, _: object) -> bool:
+        return True
+
+
+def files(facts: TenantFacts) -> dict[str, str]:
+    """The files for the folder of configuration, by name. The same facts give the same bytes."""
+    contents: dict[str, Mapping[str, Any]] = {
+        ADMISSION: admission(facts.settings.api_server.pod_security),
+        AUDIT_POLICY: audit_policy(facts.settings.api_server.audit.policy),
+        AUTHENTICATION: authentication(facts.settings.api_server.authentication.jwt),
+    }
+    if facts.tunnel is not None:
+        contents[EGRESS] = egress(facts.tunnel)
+    return {name: yaml.dump(content, Dumper=_Plain, sort_keys=True) for name, content in sorted(contents.items())}
+
+
+def authentication(jwt: tuple[Mapping[str, Any], ...] = ()) -> dict[str, Any]:
+    """The AuthenticationConfiguration. v1 is served by all minors that are supported."""
+    found: dict[str, Any] = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "anonymous": {"enabled": True, "conditions": [{"path": path} for path in ANONYMOUS_PATHS]},
+    }
+    if jwt:
+        found["jwt"] = [*jwt]
+    return found
+
+
+def audit_policy(own: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's Policy, or ours."""
+    return {**(own or POLICY), "apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+
+
+def admission(security: PodSecurity) -> dict[str, Any]:
+    """The AdmissionConfiguration: what PodSecurity demands of namespaces that do not say it by labels."""
+    levels = {
+        "enforce": security.enforce or "privileged",
+        "audit": security.audit or "baseline",
+        "warn": security.warn or "privileged",
+    }
+    versions = {f"{mode}-version": "latest" for mode in levels}
+    pod_security = {
+        "apiVersion": "pod-security.admission.config.k8s.io/v1",
+        "kind": "PodSecurityConfiguration",
+        "defaults": {**levels, **versions},
+        "exemptions": {"usernames": [], "runtimeClasses": [], "namespaces": ["kube-system"]},
+    }
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{"name": "PodSecurity", "configuration": pod_security}],
+    }
+
+
+def egress(tunnel: TunnelFacts) -> dict[str, Any]:
+    """The EgressSelectorConfiguration: calls into the cluster go through the tunnel, all others as ever."""
+    transport = {"uds": {"udsName": tunnel.socket}}
+    return {
+        "apiVersion": "apiserver.k8s.io/v1beta1",
+        "kind": "EgressSelectorConfiguration",
+        "egressSelections": [
+            {"name": "cluster", "connection": {"proxyProtocol": "GRPC", "transport": transport}},
+        ],
+    }

@@ -1,0 +1,59 @@
+"""The command line of kube-controller-manager."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from nagaya.api.bootstrap.component import Argument
+from nagaya.api.controlplane.hosted_arguments import KUBE_CONTROLLER_MANAGER
+from nagaya.controlplane.hosted.components.arguments import merged
+from nagaya.controlplane.hosted.components.ciphers import TLS
+from nagaya.controlplane.hosted.components.facts import TenantFacts
+from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
+from nagaya.pki.kubeadm.identities import CONTROLLER_MANAGER
+from nagaya.pki.kubeadm.layout import SERVICE_ACCOUNTS_KEY, certificate_file, key_file
+
+CONTROLLERS: Final = "controllers"
+FOR_JOINING: Final = ("bootstrap-signer-controller", "token-cleaner-controller")
+"""Controllers that Kubernetes has off by default, and without which no node can join with a token."""
+
+
+def arguments(facts: TenantFacts) -> tuple[str, ...]:
+    """What kube-controller-manager is started with."""
+    file = facts.folders.certificate
+    kubeconfig = f"{facts.folders.kubeconfigs}/{CONTROLLER_MANAGER.file}"
+    authority = file(certificate_file(CLUSTER.name))
+    fixed = {
+        "authentication-kubeconfig": kubeconfig,
+        "authorization-kubeconfig": kubeconfig,
+        "bind-address": facts.ports.bind_address,
+        "client-ca-file": authority,
+        "cluster-cidr": ",".join(facts.network.pod_cidrs),
+        "cluster-name": facts.cluster_name,
+        "cluster-signing-cert-file": authority,
+        "cluster-signing-key-file": file(key_file(CLUSTER.name)),
+        "kubeconfig": kubeconfig,
+        "leader-elect": "true" if facts.elected else "false",
+        "requestheader-client-ca-file": file(certificate_file(FRONT_PROXY.name)),
+        "root-ca-file": authority,
+        "secure-port": str(facts.ports.controller_manager),
+        "service-account-private-key-file": file(SERVICE_ACCOUNTS_KEY),
+        "service-cluster-ip-range": ",".join(facts.network.service_cidrs),
+        "use-service-account-credentials": "true",
+    }
+    defaults = {**TLS, "allocate-node-cidrs": "true", CONTROLLERS: _controllers("*"), "profiling": "false"}
+    given = _with_joining(facts.settings.controller_manager.extra_args)
+    return merged(KUBE_CONTROLLER_MANAGER, fixed, defaults, given)
+
+
+def _with_joining(given: Sequence[Argument]) -> list[Argument]:
+    """The user's choice of controllers never leaves out those that joining depends on, unless it says so."""
+    return [
+        Argument(name=each.name, value=_controllers(each.value)) if each.name == CONTROLLERS else each for each in given
+    ]
+
+
+def _controllers(chosen: str) -> str:
+    # The first mention of a controller counts, so one that the user switches off stays off.
+    return ",".join((chosen, *FOR_JOINING)) if chosen else ",".join(FOR_JOINING)

@@ -1,0 +1,288 @@
+"""Real programs started with our command lines and files: they accept every word, and do what it is meant to do."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import re
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nagaya.api.controlplane.hosted_arguments import (
+    KINE,
+    KONNECTIVITY_AGENT,
+    KONNECTIVITY_SERVER,
+    KUBE_APISERVER,
+    KUBE_CONTROLLER_MANAGER,
+    KUBE_SCHEDULER,
+    MANAGED,
+)
+from nagaya.binaries.installer import Binaries
+from nagaya.controlplane.hosted.components import (
+    api_server,
+    configuration,
+    controller_manager,
+    etcd,
+    kine,
+    konnectivity,
+    scheduler,
+)
+from nagaya.controlplane.hosted.components.etcd import EtcdFacts
+from nagaya.controlplane.hosted.components.facts import (
+    EtcdStore,
+    Folders,
+    KineStore,
+    LocalPorts,
+    ServingFacts,
+    TenantFacts,
+    TunnelFacts,
+)
+from nagaya.pki import keys
+from nagaya.pki.certificates import to_pem
+from nagaya.pki.kubeadm import identities, issuing
+from nagaya.pki.kubeadm.authorities import AUTHORITIES
+from nagaya.pki.kubeadm.inputs import Inputs
+from nagaya.pki.kubeadm.leaves import LEAVES
+from nagaya.world import SystemClock
+from support.real import installed_binaries
+from support.real_processes import Processes, free_ports
+
+PROGRAMS = (KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER)
+PATIENCE = 60.0
+SQLITE_OPTIONS = "_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
+CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
+
+
+class Tenant:
+    """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one folder."""
+
+    def __init__(self, processes: Processes, binaries: Binaries, *, sql: bool) -> None:
+        self._processes = processes
+        self.folder = processes.folder
+        self.port, client, peer, manager, watcher = free_ports(5)
+        pki = f"{self.folder}/pki"
+        in_etcd = EtcdStore(
+            (f"https://127.0.0.1:{client}",),
+            "/tenant-one",
+            f"{pki}/etcd/ca.crt",
+            f"{pki}/apiserver-etcd-client.crt",
+            f"{pki}/apiserver-etcd-client.key",
+        )
+        in_sql = KineStore(f"{self.folder}/kine.sock", f"sqlite://{self.folder}/one.db?{SQLITE_OPTIONS}")
+        self.facts = TenantFacts(
+            cluster_name="one",
+            version=binaries.release.kubernetes,
+            serving=ServingFacts("127.0.0.1", "127.0.0.1", self.port),
+            store=in_sql if sql else in_etcd,
+            folders=Folders(pki, str(self.folder), f"{self.folder}/configuration", "", f"{self.folder}/logs", ""),
+            ports=LocalPorts("127.0.0.1", manager, watcher),
+            tunnel=TunnelFacts(f"{self.folder}/tunnel.sock", "127.0.0.1"),
+            elected=False,
+        )
+        self._write()
+        if sql:
+            secrets = [f"{name}={value}" for name, value in kine.environment(in_sql).items()]
+            processes.start("kine", ["env", *secrets, binaries.path("kine"), *kine.arguments(in_sql)])
+        else:
+            member = EtcdFacts("one", f"{self.folder}/etcd", pki, client, peer)
+            processes.start("etcd", [binaries.path("etcd"), *etcd.arguments(member), "--log-level=warn"])
+        self._start(binaries, KUBE_APISERVER, api_server.arguments(self.facts))
+        self.await_answer("/readyz", "ok")
+        self._start(binaries, KUBE_CONTROLLER_MANAGER, controller_manager.arguments(self.facts))
+        self._start(binaries, KUBE_SCHEDULER, scheduler.arguments(self.facts))
+
+    def _start(self, binaries: Binaries, program: str, arguments: tuple[str, ...]) -> None:
+        self._processes.start(program, [binaries.path(program), *arguments])
+
+    def start_tunnel(self, binaries: Binaries, tunnel: TunnelFacts) -> None:
+        self._start(binaries, KONNECTIVITY_SERVER, konnectivity.arguments(tunnel, self.facts.folders))
+
+    def _write(self) -> None:
+        inputs = Inputs(node_name="one", advertise_address="127.0.0.1", service_cidrs=self.facts.network.service_cidrs)
+        clock, pki = SystemClock(), self.folder / "pki"
+        (pki / "etcd").mkdir(parents=True)
+        (self.folder / "logs").mkdir()
+        signers = {}
+        for authority in AUTHORITIES:
+            signer = issuing.new_authority(authority, inputs, keys.generate(), clock)
+            signers[authority] = signer
+            (pki / f"{authority.name}.crt").write_bytes(signer.certificate_pem)
+            (pki / f"{authority.name}.key").write_bytes(signer.key_pem)
+        for leaf in LEAVES:
+            pair = issuing.new_leaf(leaf, signers[leaf.authority], inputs, keys.generate(), clock)
+            (pki / f"{leaf.name}.crt").write_bytes(pair.certificate)
+            (pki / f"{leaf.name}.key").write_bytes(pair.key)
+        accounts = keys.generate()
+        (pki / "sa.key").write_bytes(keys.to_pem(accounts))
+        (pki / "sa.pub").write_bytes(keys.public_to_pem(accounts.public_key()))
+        server = f"https://127.0.0.1:{self.port}"
+        local = (identities.CONTROLLER_MANAGER, identities.SCHEDULER, identities.KONNECTIVITY_SERVER)
+        for identity in local:
+            cluster = signers[AUTHORITIES[0]]
+            made = issuing.new_kubeconfig(identity, cluster, server, inputs, keys.generate(), clock)
+            (self.folder / identity.file).write_bytes(made)
+        (self.folder / "configuration").mkdir()
+        for name, content in configuration.files(self.facts).items():
+            (self.folder / "configuration" / name).write_text(content)
+        admin = keys.generate()
+        pair = signers[AUTHORITIES[0]].issue(identities.SUPER_ADMIN.spec(), admin.public_key(), clock)
+        (self.folder / "admin.pem").write_bytes(to_pem(pair) + keys.to_pem(admin))
+
+    def ask(self, path: str, method: str = "GET", body: Any = None, *, anonymous: bool = False) -> tuple[int, str]:
+        context = ssl.create_default_context(cafile=self.folder / "pki/ca.crt")
+        if not anonymous:
+            context.load_cert_chain(self.folder / "admin.pem")
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def await_answer(self, path: str, wanted: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        said = ""
+        while time.monotonic() < deadline:
+            try:
+                _, said = self.ask(path)
+            except OSError as error:
+                said = str(error)
+            if wanted in said:
+                return
+            ended = self._processes.ended()
+            assert ended is None, f"{ended} ended:\n{self._processes.tails()}"
+            time.sleep(0.05)
+        pytest.fail(f"{path} said {said}, not {wanted}\n{self._processes.tails()}")
+
+    def etcd_keys(self) -> list[dict[str, str]]:
+        """All keys of the etcd, by its JSON gateway."""
+        assert isinstance(self.facts.store, EtcdStore)
+        context = ssl.create_default_context(cafile=self.facts.store.ca_file)
+        context.load_cert_chain(self.facts.store.certificate_file, self.facts.store.key_file)
+        place = self.facts.store.servers[0].removeprefix("https://")
+        connection = http.client.HTTPSConnection(place, timeout=10, context=context)
+        try:
+            everything = {"key": "AA==", "range_end": "AA==", "keys_only": True}
+            connection.request("POST", "/v3/kv/range", json.dumps(everything))
+            found: list[dict[str, str]] = json.loads(connection.getresponse().read())["kvs"]
+        finally:
+            connection.close()
+        return found
+
+    def log(self, program: str) -> str:
+        return self._processes.log(program).read_text()
+
+
+@pytest.fixture(scope="module", params=[("etcd", "v1.36.3"), ("etcd", "v1.35.4"), ("kine", "v1.36.3")], ids="-".join)
+def tenant(request: pytest.FixtureRequest) -> Iterator[Tenant]:
+    store, version = request.param
+    binaries = installed_binaries((store, *PROGRAMS), version)
+    processes = Processes("nagaya-hosted-")
+    try:
+        yield Tenant(processes, binaries, sql=store == "kine")
+    finally:
+        processes.close()
+
+
+def test_the_api_and_its_controllers_work(tenant: Tenant) -> None:
+    tenant.await_answer("/api/v1/namespaces/default/configmaps/kube-root-ca.crt", "BEGIN CERTIFICATE")
+    tenant.await_answer("/api/v1/namespaces/default/serviceaccounts/default", '"uid"')
+
+
+def test_the_tunnels_server_starts_beside_it(tenant: Tenant) -> None:
+    tunnel = tenant.facts.tunnel
+    assert tunnel is not None
+    tunnel = replace(tunnel, agent_port=_low_port(), admin_port=_low_port(), health_port=_low_port())
+    tenant.start_tunnel(installed_binaries((KONNECTIVITY_SERVER,)), tunnel)
+
+    said = ""
+    deadline = time.monotonic() + PATIENCE
+    while said != "ok" and time.monotonic() < deadline:
+        time.sleep(0.05)
+        connection = http.client.HTTPConnection("127.0.0.1", tunnel.health_port, timeout=10)
+        try:
+            connection.request("GET", "/healthz")
+            said = connection.getresponse().read().decode()
+        except OSError as error:
+            said = str(error)
+        finally:
+            connection.close()
+    assert said == "ok", tenant.log(KONNECTIVITY_SERVER)
+    assert Path(tunnel.socket).is_socket()
+
+
+def test_nobody_is_anonymous_but_for_health_and_for_joining(tenant: Tenant) -> None:
+    content = {"metadata": {"name": "cluster-info"}, "data": {"kubeconfig": "x"}}
+    tenant.ask("/api/v1/namespaces/kube-public/configmaps", "POST", content)
+    group = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["cluster-info"], "verbs": ["get"]}
+    tenant.ask(f"{group}/roles", "POST", {"metadata": {"name": "info"}, "rules": [rule]})
+    binding = {
+        "metadata": {"name": "info"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "info"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}],
+    }
+    tenant.ask(f"{group}/rolebindings", "POST", binding)
+
+    for path in configuration.ANONYMOUS_PATHS:
+        assert tenant.ask(path, anonymous=True)[0] == 200, path
+    assert tenant.ask(f"{CLUSTER_INFO}?timeout=10s", anonymous=True)[0] == 200
+    for path in ("/api", "/version", "/metrics", "/api/v1/namespaces/kube-public/configmaps", "/livez/ping"):
+        assert tenant.ask(path, anonymous=True)[0] == 401, path
+
+
+def test_changes_are_audited_without_their_content(tenant: Tenant) -> None:
+    secret = {"metadata": {"name": "quiet"}, "stringData": {"password": "hunter2-canary"}}
+    assert tenant.ask("/api/v1/namespaces/default/secrets", "POST", secret)[0] == 201
+    log = (tenant.folder / "logs" / api_server.AUDIT_LOG).read_text()
+    noted = [json.loads(line) for line in log.splitlines()]
+
+    assert any(each["verb"] == "create" and each.get("objectRef", {}).get("name") == "quiet" for each in noted)
+    assert "hunter2-canary" not in log
+    assert not [each for each in noted if each["requestURI"].startswith("/readyz")]
+
+
+def test_all_keys_are_below_the_tenants_prefix(tenant: Tenant) -> None:
+    if not isinstance(tenant.facts.store, EtcdStore):
+        pytest.skip("a SQL database is the tenant's alone")
+    found = [base64.b64decode(each["key"]) for each in tenant.etcd_keys()]
+
+    assert len(found) > 20
+    assert [key for key in found if not key.startswith(b"/tenant-one/")] == []
+
+
+@pytest.mark.parametrize("program", [KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER])
+def test_nothing_that_is_said_is_outdated(tenant: Tenant, program: str) -> None:
+    assert not re.findall(r"^.*\b(?:has been deprecated|DEPRECATED|unknown flag).*$", tenant.log(program), re.MULTILINE)
+
+
+@pytest.mark.parametrize("program", [KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER])
+def test_every_argument_of_the_table_exists(tenant: Tenant, program: str) -> None:
+    known = _flags(installed_binaries(PROGRAMS, tenant.facts.version).path(program))
+    assert sorted(MANAGED[program].keys() - known) == []
+
+
+@pytest.mark.parametrize("program", [KINE, KONNECTIVITY_SERVER, KONNECTIVITY_AGENT])
+def test_every_argument_of_the_programs_beside_it_exists(program: str) -> None:
+    known = _flags(installed_binaries((program,)).path(program))
+    assert sorted(MANAGED[program].keys() - known) == []
+
+
+def _low_port() -> int:
+    """A port below those that Konnectivity takes for ephemeral, and refuses."""
+    return next(port for port in iter(lambda: free_ports(1)[0], 0) if port <= 49151)
+
+
+def _flags(program: Path) -> set[str]:
+    said = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    return set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", said, re.MULTILINE))
