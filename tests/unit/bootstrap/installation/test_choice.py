@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from nagaya.api.bootstrap.annotations import INSTALL, MIRROR
 from nagaya.bootstrap.installation import FromImage, FromPackages, requested
-from nagaya.bootstrap.installation.choice import INSTALL, MIRROR
 from nagaya.bootstrap.refusal import Refused
 
 
