@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
 
+import msgspec
+
 from nagaya.api.controlplane.hosted_components import ExtraArguments, Image, Resources
 from nagaya.api.model import Model, doc
 
@@ -131,7 +133,9 @@ class HostedAddons(Model):
 
     __schema__: ClassVar[Mapping[str, object]] = {"minProperties": 1}
 
-    core_dns: Annotated[CoreDns, doc("The DNS service of the cluster.")] = CoreDns()
+    core_dns: Annotated[CoreDns, doc("The DNS service of the cluster.")] = msgspec.field(
+        name="coreDNS", default=CoreDns()
+    )
     kube_proxy: Annotated[KubeProxy, doc("What makes Services reachable on every node.")] = KubeProxy()
     konnectivity: Annotated[
         Konnectivity, doc("A tunnel from the API server to nodes that it cannot reach, opened by the nodes.")

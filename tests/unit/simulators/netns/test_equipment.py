@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from ipaddress import IPv4Interface, IPv4Network
+from pathlib import Path
+
+import pytest
+
+from nagaya.simulators.netns import equipment
+
+
+@pytest.mark.parametrize("name", ["machine.sh", "systemctl"])
+def test_scripts_are_shell(name: str) -> None:
+    done = subprocess.run(["sh", "-n"], input=equipment.script(name).encode(), check=False, timeout=10)
+    assert done.returncode == 0
+
+
+def test_a_machine_knows_its_own_name_and_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equipment, "plugin_folder", lambda: Path("/usr/lib/cni"))
+    address, pods = IPv4Interface("198.18.1.10/24"), IPv4Network("100.64.1.0/24")
+    found = equipment.equipment("ngy1", "m1", address, pods, unified_cgroups=False)
+    assert found["etc/hosts"][0].splitlines()[-1] == "198.18.1.10 m1"
+    assert "nameserver" not in found["etc/resolv.conf"][0]
+    other = equipment.equipment("ngy1", "m2", address, pods, unified_cgroups=True)
+    assert len(found["etc/machine-id"][0].strip()) == 32
+    assert found["etc/machine-id"] != other["etc/machine-id"]
+    kubelet = "etc/nagaya/kubelet.conf.d/10-machine.conf"
+    assert json.loads(found[kubelet][0])["failCgroupV1"] is False
+    assert "failCgroupV1" not in json.loads(other[kubelet][0])
+    network = json.loads(found["etc/cni/net.d/10-machine.conflist"][0])
+    assert network["plugins"][0]["ipam"]["ranges"] == [[{"subnet": "100.64.1.0/24"}]]
