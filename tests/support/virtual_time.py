@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+from collections.abc import Callable
+from concurrent.futures import Executor
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class _Leaping(selectors.DefaultSelector):
@@ -34,7 +39,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._leaping.passed
 
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
+    ) -> asyncio.Future[T]:
         working = super().run_in_executor(executor, func, *args)
         self._leaping.threads += 1
         working.add_done_callback(self._thread_done)
