@@ -45,7 +45,8 @@ test-simulation: install ## the whole plane on virtual time: crashes, faults, st
 	@$(BIN)/pytest -q -n auto tests/simulation
 
 kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 20 min)
-	@$(BIN)/nagaya kubernetes install --with e2e --with cluster-api
+	@$(BIN)/nagaya kubernetes install --with e2e,cluster-api,kine,konnectivity
+	@$(BIN)/nagaya kubernetes install --version v1.35.4 --only control-plane
 
 helm: .venv/bin/helm
 

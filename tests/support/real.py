@@ -21,6 +21,7 @@ import yaml
 
 from nagaya.binaries.errors import BinariesError
 from nagaya.binaries.installer import Binaries, Installer
+from nagaya.binaries.programs import EXTRAS
 from nagaya.binaries.releases import DEFAULT_VERSION
 from support.real_certificates import Authority, Pair, service_account_key
 from support.real_processes import Processes, free_ports
@@ -301,9 +302,14 @@ def installed_binaries(programs: Sequence[str] = CONTROL_PLANE, version: str = D
     if missing:
         pytest.skip(
             f"real Kubernetes {version} is not installed (missing: {', '.join(missing)}): "
-            f"run `nagaya kubernetes install --version {version}{' --with e2e' if 'e2e.test' in missing else ''}`"
+            f"run `nagaya kubernetes install --version {version}{_extras_with(missing)}`"
         )
     return found
+
+
+def _extras_with(missing: Sequence[str]) -> str:
+    words = [word for word, names in EXTRAS.items() if set(names) & set(missing)]
+    return f" --with {','.join(words)}" if words else ""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The real Kubernetes programs, etcd and upstream's Cluster API: found, downloaded or built.
+"""The real Kubernetes programs, etcd, kine, Konnectivity and upstream's Cluster API: found, downloaded or built.
 
 Hosted tenants run the real kube-apiserver, and tests and benchmarks judge the embedded one by it and Nagaya's
 controllers by upstream's, so all need the same programs in known versions on machines that differ in what they can

@@ -35,8 +35,16 @@ _STAMPED: dict[Product, tuple[str, ...]] = {
     "kubernetes": ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"),
     "etcd": (),
     "cluster-api": ("sigs.k8s.io/cluster-api/version",),
+    "kine": (),
+    "konnectivity": (),
 }
-"""The packages that hold a product's version; etcd's is a constant in its source."""
+"""The packages that hold a product's version as Kubernetes does; etcd's is a constant, Konnectivity has none."""
+_STAMPED_ALONE: dict[Product, str] = {"kine": "github.com/k3s-io/kine/pkg/version.Version"}
+"""The variable that holds a product's version and nothing else."""
+NEEDS_C: dict[Product, dict[str, str]] = {"kine": {"CGO_CFLAGS": "-O2 -DSQLITE_ENABLE_DBSTAT_VTAB=1"}}
+"""What is partly C, and the settings of its compiler. kine brings SQLite; without its table of sizes kine cannot tell
+the size of the database, and a kube-apiserver's watch lists fail."""
+C_COMPILER_HELP = "Debian: apt install gcc libc6-dev"
 _STALE = "{{if .Stale}}{{.Name}} {{.ImportPath}}{{end}}"
 
 
@@ -59,9 +67,10 @@ class GoBuild:
             known = ", ".join(pinned_versions(product))
             raise SourceFailed(f"{product} {version} is not among the versions that are pinned for building ({known})")
         go = self._go()
+        environment = self._go_environment(product, work)
         folder = work.staging / f"module-{product}"
         module.write_to(folder)
-        build = _Build(go, module, folder, self._go_environment(work), work)
+        build = _Build(go, module, folder, environment, work)
         toolchain = build.toolchain()
         with self.reporter.activity(f"Building {product} {version} with {toolchain}", "packages") as activity:
             build.survey(programs, activity)
@@ -82,17 +91,27 @@ class GoBuild:
             raise SourceFailed("Go is not installed: no `go` in PATH")
         return found
 
-    def _go_environment(self, work: Workplace) -> dict[str, str]:
+    def _go_environment(self, product: Product, work: Workplace) -> dict[str, str]:
         """The user's settings for proxies stay; what would change the result or look outside our module goes."""
+        compiler = {"CGO_ENABLED": "0"}
+        if product in NEEDS_C:
+            self._expect_c_compiler(product)
+            compiler = {"CGO_ENABLED": "1", **NEEDS_C[product]}
         return {
             **self.environment,
-            "CGO_ENABLED": "0",
+            **compiler,
             "GOOS": self.platform.system,
             "GOARCH": self.platform.architecture,
             "GOFLAGS": "",
             "GOWORK": "off",
             "GOTMPDIR": os.fspath(work.staging),
         }
+
+    def _expect_c_compiler(self, product: Product) -> None:
+        """Said before the modules are fetched, and in plainer words than Go's."""
+        compiler = (self.environment.get("CC") or "gcc").split()[0]
+        if shutil.which(compiler, path=self.environment.get("PATH", os.defpath)) is None:
+            raise SourceFailed(f"{product} is partly C, and there is no {compiler} in PATH ({C_COMPILER_HELP})")
 
 
 @dataclass(slots=True)
@@ -162,6 +181,9 @@ class _Build:
             target.write_text("".join(documents))
 
     def _stamps(self) -> str:
+        alone = _STAMPED_ALONE.get(self.module.product)
+        if alone is not None:
+            return f"-s -w -X {alone}={self.module.version}"
         packages = _STAMPED[self.module.product]
         if not packages:
             return "-s -w"

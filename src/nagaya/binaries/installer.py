@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nagaya.binaries.cache import Record, Shelf, cache_folder, writing
 from nagaya.binaries.errors import Attempt, BinariesUnavailable, SourceFailed
-from nagaya.binaries.gobuild import GoBuild
+from nagaya.binaries.gobuild import C_COMPILER_HELP, NEEDS_C, GoBuild
 from nagaya.binaries.lock import exclusive
 from nagaya.binaries.official import OfficialReleases
 from nagaya.binaries.pinned import pinned_module
@@ -29,9 +29,9 @@ from nagaya.binaries.source import Source, Workplace
 from nagaya.binaries.version_check import expect_version
 from nagaya.world import World
 
-_PRODUCTS: tuple[Product, ...] = ("etcd", "kubernetes", "cluster-api")
+_PRODUCTS: tuple[Product, ...] = ("etcd", "kubernetes", "kine", "konnectivity", "cluster-api")
 
-# Cluster API has none: its managers are published as container images only.
+# The others have none: `official.py` says why.
 _SITES: dict[Product, str] = {"etcd": "https://github.com (etcd's releases)", "kubernetes": "https://dl.k8s.io"}
 
 
@@ -59,7 +59,7 @@ class Binaries:
 
 
 class Installer:
-    """Provides the programs of Kubernetes, etcd and Cluster API on this machine."""
+    """Provides the programs of Kubernetes, etcd, kine, Konnectivity and Cluster API on this machine."""
 
     def __init__(
         self,
@@ -214,5 +214,7 @@ def _remedies(product: Product, version: str) -> list[str]:
             f"install Go {module.go} or newer (https://go.dev/doc/install, unpacked into /usr/local/go it is found) "
             "and give it a route to its module proxy (GOPROXY)"
         )
+    if product in NEEDS_C:
+        remedies.append(f"install a C compiler ({C_COMPILER_HELP})")
     remedies.append(f"put the programs into a folder and let {VARIABLE} name it")
     return remedies

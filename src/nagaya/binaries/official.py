@@ -26,6 +26,13 @@ ETCD_SITE = "https://github.com/etcd-io/etcd/releases/download"
 
 _PUBLISHED = frozenset({"amd64", "arm64", "ppc64le", "s390x"})
 
+_ELSEWHERE: dict[Product, str] = {
+    "cluster-api": "Cluster API's managers are published as container images only",
+    "kine": "kine is built with options of its own, which its releases need not have",
+    "konnectivity": "Konnectivity is published as container images only",
+}
+"""What is not taken from a release site, and why."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Publication:
@@ -53,8 +60,8 @@ class OfficialReleases:
         """One program after the other; SourceFailed at the first that cannot be had."""
         if self.platform.system != "linux" or self.platform.architecture not in _PUBLISHED:
             raise SourceFailed(f"nothing is published for {self.platform}")
-        if product == "cluster-api":
-            raise SourceFailed("Cluster API's managers are published as container images only")
+        if product in _ELSEWHERE:
+            raise SourceFailed(_ELSEWHERE[product])
         for program in programs:
             publication = self._publication(program, version)
             digest = self._digest(publication)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from nagaya.binaries.errors import UnknownRequest
 
-Product = Literal["kubernetes", "etcd", "cluster-api"]
+Product = Literal["kubernetes", "etcd", "cluster-api", "kine", "konnectivity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Program:
     """Made by `go test -c`, and published inside an archive of its own."""
     tells_at_start: bool = False
     """Has no option that tells its version: it says so as it starts, and then stops for want of an API server."""
+    tells_nothing: bool = False
+    """Has no way to tell its version: Go's record of the modules that it was built from does."""
     manifests: tuple[str, ...] = ()
     """For a manifest: the files that it is made of, as patterns below the folder of the package."""
 
@@ -55,6 +57,15 @@ def _manager(part: str, package: str) -> tuple[Program, Program]:
 ETCD = Program("etcd", "etcd", "go.etcd.io/etcd/server/v3")
 E2E = Program("e2e.test", "kubernetes", "k8s.io/kubernetes/test/e2e", is_test_binary=True)
 
+_KONNECTIVITY = "sigs.k8s.io/apiserver-network-proxy"
+
+KINE = Program("kine", "kine", "github.com/k3s-io/kine")
+
+KONNECTIVITY: tuple[Program, ...] = tuple(
+    Program(f"konnectivity-{part}", "konnectivity", f"{_KONNECTIVITY}/cmd/{part}", ("--help",), tells_nothing=True)
+    for part in ("server", "agent")
+)
+
 CLUSTER_API: tuple[Program, ...] = (
     Program("clusterctl", "cluster-api", "sigs.k8s.io/cluster-api/cmd/clusterctl", ("version", "--output=short")),
     *_manager("core", "sigs.k8s.io/cluster-api/core"),
@@ -73,6 +84,8 @@ _ALL: tuple[Program, ...] = (
     _kubernetes("kube-proxy"),
     _kubernetes("kubectl", "version", "--client"),
     E2E,
+    KINE,
+    *KONNECTIVITY,
     *CLUSTER_API,
 )
 _BY_NAME = {program.name: program for program in _ALL}
@@ -80,6 +93,8 @@ _BY_NAME = {program.name: program for program in _ALL}
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cluster-api": tuple(program.name for program in CLUSTER_API),
     "e2e": (E2E.name,),
+    "kine": (KINE.name,),
+    "konnectivity": tuple(program.name for program in KONNECTIVITY),
 }
 """What is provided on request only, by the word that asks for it."""
 
@@ -87,6 +102,24 @@ _ON_REQUEST = {name for names in EXTRAS.values() for name in names}
 
 STANDARD: tuple[str, ...] = tuple(program.name for program in _ALL if program.name not in _ON_REQUEST)
 """What a control plane and its nodes are made of."""
+
+
+CONTROL_PLANE: tuple[str, ...] = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+"""What a hosted control plane is made of: all that is needed of a second version, to upgrade to it."""
+
+
+def names_of(words: Iterable[str]) -> list[str]:
+    """The programs behind words on a command line: one of `EXTRAS`, `control-plane`, or the name of a program.
+
+    Each word may be several, with commas between them. Raises UnknownRequest.
+    """
+    groups = {"control-plane": CONTROL_PLANE, **EXTRAS}
+    single = [part.strip() for word in words for part in word.split(",") if part.strip()]
+    unknown = sorted(word for word in single if word not in groups and word not in _BY_NAME)
+    if unknown:
+        known = ", ".join([*groups, *_BY_NAME])
+        raise UnknownRequest(f"nothing is called {', '.join(unknown)}. There are: {known}.")
+    return [name for word in single for name in groups.get(word, (word,))]
 
 
 def programs_named(names: Iterable[str]) -> list[Program]:

@@ -12,6 +12,8 @@ from nagaya.binaries.programs import Product
 DEFAULT_VERSION = "v1.36.3"
 ETCD_VERSION = "v3.7.3"
 CLUSTER_API_VERSION = "v1.14.0"
+KINE_VERSION = "v0.14.10"
+KONNECTIVITY_VERSION = "v0.36.0"
 
 OLDEST_ETCD = (3, 5, 24)
 """The oldest etcd that kubeadm 1.35 to 1.37 accept; kube-apiserver's watch progress needs 3.5.13."""
@@ -25,11 +27,13 @@ _ARCHITECTURES |= {"ppc64le": "ppc64le", "s390x": "s390x"}
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A Kubernetes version, the etcd that it is run with, and the Cluster API that is tried on it."""
+    """A Kubernetes version, what it is run with, and the Cluster API that is tried on it."""
 
     kubernetes: str
     etcd: str = ETCD_VERSION
     cluster_api: str = CLUSTER_API_VERSION
+    kine: str = KINE_VERSION
+    konnectivity: str = KONNECTIVITY_VERSION
 
     @classmethod
     def parse(cls, version: str) -> Release:
@@ -50,6 +54,10 @@ class Release:
                 return self.etcd
             case "cluster-api":
                 return self.cluster_api
+            case "kine":
+                return self.kine
+            case "konnectivity":
+                return self.konnectivity
 
 
 def find_version(text: str) -> str | None:

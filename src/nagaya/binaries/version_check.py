@@ -1,11 +1,14 @@
 """Asks a program for its version. It is the one proof that a file runs on this machine and is what its name says.
 
-A manifest is not run; its first line tells what it is.
+A manifest is not run; its first line tells what it is. A program without a word for its version is run too, but what
+it is stands in the record that Go puts into everything it builds.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,6 +20,7 @@ _PATIENCE = 60.0
 """Seconds. A cold 100 MB file from a slow disk takes a while to load; a program that hangs must not hang us."""
 
 _TOLD_AT_START = "Version: "
+_BUILD_RECORD = re.compile(rb"\n(?:mod|dep)\t([!-~]{1,200})\t(v[!-~]{1,100})[\t\n]")
 
 
 def version_of(program: Program, path: Path) -> str:
@@ -41,6 +45,8 @@ def version_of(program: Program, path: Path) -> str:
     words = finished.stdout.decode(errors="replace")
     if program.tells_at_start:
         words = finished.stderr.decode(errors="replace").partition(_TOLD_AT_START)[2].partition("\n")[0]
+    elif finished.returncode == 0 and program.tells_nothing:
+        words = _built_from(program, path)
     elif finished.returncode != 0:
         complaint = finished.stderr.decode(errors="replace").strip().splitlines()
         evidence = complaint[-1] if complaint else "nothing on stderr"
@@ -49,6 +55,15 @@ def version_of(program: Program, path: Path) -> str:
     if version is None:
         raise SourceFailed(f"{path} told no version but {words.strip()[:80]!r}")
     return version
+
+
+def _built_from(program: Program, path: Path) -> str:
+    """The line of Go's build record (`dep`, or `mod` if it was built in its own module) that names the program's."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for found in _BUILD_RECORD.finditer(content):
+            if program.package.startswith(f"{found[1].decode()}/"):
+                return found[2].decode()
+    return ""
 
 
 def _version_in_first_line(path: Path) -> str:

@@ -9,7 +9,7 @@ from types import FrameType
 import click
 
 from nagaya.binaries.errors import BinariesError
-from nagaya.binaries.programs import EXTRAS, STANDARD
+from nagaya.binaries.programs import STANDARD, names_of
 from nagaya.binaries.releases import DEFAULT_VERSION
 
 
@@ -30,12 +30,20 @@ def kubernetes() -> None:
     "--with",
     "extras",
     multiple=True,
-    type=click.Choice(sorted(EXTRAS)),
-    help="Also provide this; can be given more than once. e2e: Kubernetes' own end-to-end tests (e2e.test). "
-    "cluster-api: clusterctl, and upstream's managers with their manifests, for comparison.",
+    metavar="NAME[,NAME...]",
+    help="Also provide this; can be given more than once. kine: SQL databases as stores of hosted control planes. "
+    "konnectivity: the tunnel from a hosted control plane to its nodes. e2e: Kubernetes' own end-to-end tests "
+    "(e2e.test). cluster-api: clusterctl, and upstream's managers with their manifests, for comparison.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME[,NAME...]",
+    help="Provide only these programs, by name, or control-plane: kube-apiserver, kube-controller-manager and "
+    "kube-scheduler.",
 )
 @click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
-def install(version: str, extras: tuple[str, ...], verify: bool) -> None:
+def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool) -> None:
     """Provide the Kubernetes programs and etcd.
 
     They come from the folder in NAGAYA_KUBERNETES_BIN, the cache, the official release sites, or are built with Go,
@@ -49,9 +57,9 @@ def install(version: str, extras: tuple[str, ...], verify: bool) -> None:
     world = World()
     began = world.clock.monotonic()
     installer = Installer(reporter=reporter_for(sys.stderr, world.clock), world=world)
-    programs = [*STANDARD, *(name for extra in extras for name in EXTRAS[extra])]
     previous = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
+        programs = [*(names_of(only) or STANDARD), *names_of(extras)]
         binaries = installer.ensure(version, programs, thorough=verify)
     except BinariesError as error:
         raise click.ClickException(str(error)) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nagaya.binaries.programs import EXTRAS, STANDARD
+from nagaya.binaries.programs import CONTROL_PLANE, EXTRAS, STANDARD
 from nagaya.cli.kubernetes import kubernetes
 from support.fake_go import FakeGo
 from support.fake_site import program_telling, put_program, script
@@ -54,6 +54,19 @@ def test_cluster_api_is_provided_on_request_with_its_manifests(mine: Path) -> No
     assert [line.split() for line in result.stdout.splitlines()[len(STANDARD) :]] == [
         [name, "v1.14.0", str(mine / name)] for name in EXTRAS["cluster-api"]
     ]
+
+
+def test_a_part_can_be_asked_for_alone(mine: Path) -> None:
+    put_program(mine / "kine", script("echo kine version v0.14.10"))
+    result = CliRunner().invoke(kubernetes, ["install", "--only", "control-plane", "--with", "kine"])
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == [*CONTROL_PLANE, "kine"]
+
+
+def test_an_unknown_extra_is_told_without_a_traceback(mine: Path) -> None:
+    result = CliRunner().invoke(kubernetes, ["install", "--with", "kino"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: nothing is called kino. There are: ")
 
 
 def test_another_version_can_be_asked_for(mine: Path) -> None:

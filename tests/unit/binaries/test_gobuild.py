@@ -18,6 +18,7 @@ from nagaya.binaries.releases import Platform
 from nagaya.binaries.source import Staged, Workplace
 from nagaya.binaries.version_check import version_of
 from support.fake_go import FakeGo
+from support.fake_site import put_program, script
 from support.standing_clock import StandingClock
 
 LINUX = Platform("linux", "amd64")
@@ -49,6 +50,26 @@ def test_etcd_has_no_stamps(build: GoBuild, work: Workplace, fake_go: FakeGo) ->
     [etcd] = provide(build, work, ["etcd"], "v3.7.3")
     assert version_of(etcd.program, etcd.path) == "v3.7.3"
     assert "-ldflags=-s -w -o" in fake_go.calls[-1]
+
+
+def test_kine_is_built_with_a_c_compiler_and_what_it_needs_of_sqlite(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    put_program(Path(fake_go.environment["PATH"].partition(":")[0]) / "gcc", script("exit 1"))
+    [kine] = provide(build, work, ["kine"], "v0.14.10")
+    assert kine.origin == "built by go1.26.8 from github.com/k3s-io/kine@v0.14.10"
+    assert "-X github.com/k3s-io/kine/pkg/version.Version=v0.14.10 -o" in fake_go.calls[-1]
+    seen = fake_go.saw.splitlines()
+    assert {"CGO_ENABLED=1", "CGO_CFLAGS=-O2 -DSQLITE_ENABLE_DBSTAT_VTAB=1"} <= set(seen)
+
+
+def test_kine_without_a_c_compiler_says_which_package_has_one(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.environment["CC"] = "no-such-compiler"
+    with pytest.raises(
+        SourceFailed, match=r"partly C, and there is no no-such-compiler in PATH \(Debian: apt install gcc"
+    ):
+        provide(build, work, ["kine"], "v0.14.10")
+    assert not fake_go.calls
 
 
 def test_a_manager_of_cluster_api_is_stamped_where_it_looks(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:

@@ -9,7 +9,13 @@ import pytest
 
 from nagaya.binaries.pinned import PinnedModule, pinned_module, pinned_versions
 from nagaya.binaries.programs import EXTRAS, STANDARD, Product, programs_named
-from nagaya.binaries.releases import CLUSTER_API_VERSION, DEFAULT_VERSION, ETCD_VERSION
+from nagaya.binaries.releases import (
+    CLUSTER_API_VERSION,
+    DEFAULT_VERSION,
+    ETCD_VERSION,
+    KINE_VERSION,
+    KONNECTIVITY_VERSION,
+)
 
 PRODUCTS: tuple[Product, ...] = get_args(Product)
 PINNED: list[tuple[Product, str]] = [(product, version) for product in PRODUCTS for version in pinned_versions(product)]
@@ -17,6 +23,8 @@ MAIN_MODULES: dict[Product, tuple[str, ...]] = {
     "kubernetes": ("k8s.io/kubernetes",),
     "etcd": ("go.etcd.io/etcd/server/v3",),
     "cluster-api": ("sigs.k8s.io/cluster-api", "sigs.k8s.io/cluster-api/test", "sigs.k8s.io/cluster-api/api"),
+    "kine": ("github.com/k3s-io/kine",),
+    "konnectivity": ("sigs.k8s.io/apiserver-network-proxy",),
 }
 
 
@@ -44,6 +52,8 @@ def test_the_default_versions_are_pinned() -> None:
     assert DEFAULT_VERSION in pinned_versions("kubernetes")
     assert pinned_versions("etcd") == [ETCD_VERSION]
     assert pinned_versions("cluster-api") == [CLUSTER_API_VERSION]
+    assert pinned_versions("kine") == [KINE_VERSION]
+    assert pinned_versions("konnectivity") == [KONNECTIVITY_VERSION]
 
 
 def test_every_shipped_module_is_known_and_every_known_one_is_shipped() -> None:

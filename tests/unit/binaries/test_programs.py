@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.binaries.errors import UnknownRequest
-from nagaya.binaries.programs import EXTRAS, STANDARD, programs_named
+from nagaya.binaries.programs import CONTROL_PLANE, EXTRAS, STANDARD, names_of, programs_named
 
 
 def test_the_standard_programs_are_those_of_a_control_plane_and_its_nodes() -> None:
@@ -36,3 +36,14 @@ def test_the_end_to_end_tests_come_last_because_they_take_longest() -> None:
 def test_an_unknown_program_is_refused_with_the_names_that_exist() -> None:
     with pytest.raises(UnknownRequest, match=r"no such program: kubelett\. There are: .*kubelet"):
         programs_named(["etcd", "kubelett"])
+
+
+def test_words_of_a_command_line_are_programs_or_groups_of_them_with_commas_between() -> None:
+    assert names_of(["kine,konnectivity", "e2e"]) == ["kine", "konnectivity-server", "konnectivity-agent", "e2e.test"]
+    assert names_of(["control-plane, etcd"]) == [*CONTROL_PLANE, "etcd"]
+    assert names_of([]) == names_of([","]) == []
+
+
+def test_a_word_that_names_nothing_is_refused_with_those_that_do() -> None:
+    with pytest.raises(UnknownRequest, match=r"nothing is called kino\. There are: control-plane, .*kine"):
+        names_of(["kino,kine"])

@@ -12,6 +12,7 @@ from support.fake_site import program_telling, put_program, script
 
 [KUBELET] = programs_named(["kubelet"])
 [KUBECTL] = programs_named(["kubectl"])
+[SERVER] = programs_named(["konnectivity-server"])
 [MANAGER, MANIFEST] = programs_named(["cluster-api-core", "cluster-api-core.yaml"])
 
 
@@ -47,6 +48,26 @@ def test_a_manager_that_does_not_get_so_far_is_refused(tmp_path: Path) -> None:
     path = put_program(tmp_path / "cluster-api-core", script("echo panic: 1.2.3 >&2; exit 2"))
     with pytest.raises(SourceFailed, match="told no version"):
         version_of(MANAGER, path)
+
+
+@pytest.mark.parametrize("word", ["dep", "mod"])
+def test_a_program_that_tells_nothing_is_known_by_what_it_was_built_from(tmp_path: Path, word: str) -> None:
+    record = f"dep\tk8s.io/api\tv0.36.1\th1:x=\n{word}\tsigs.k8s.io/apiserver-network-proxy\tv0.36.0\th1:y=\n"
+    words = script(f'[ "$*" = --help ] && exit 0\nexit 2\n#\n{record}')
+    assert version_of(SERVER, put_program(tmp_path / "konnectivity-server", words)) == "v0.36.0"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "exit 0",
+        "exit 0\n#\ndep\tk8s.io/api\tv0.36.1\n",
+        "exit 0\n#\nmod\tsigs.k8s.io/apiserver-network-proxy\t(devel)\t\n",
+    ],
+)
+def test_one_that_was_built_from_nobody_knows_what_is_refused(tmp_path: Path, words: str) -> None:
+    with pytest.raises(SourceFailed, match="told no version"):
+        version_of(SERVER, put_program(tmp_path / "konnectivity-server", script(words)))
 
 
 def test_a_manifest_tells_its_version_in_its_first_line(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Runs in the child, before it becomes the program that was asked for.
+
+It stands alone (standard library only, started by its path): a fork of the supervisor's process could not safely do
+this, because other threads may hold locks at that moment. It already holds the life's lock, and everything that it has
+to do it finds whole on its standard input; so whether the supervisor still lives makes no difference to it.
+
+The order matters: limits first, so that the program never runs without them; then the record, so that the program never
+runs unknown; then the program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+# What shells say for a program that is there but cannot be run, and for one that is not there.
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+
+
+def main() -> int:
+    """Becomes the program; returns only if that is impossible."""
+    order = json.load(sys.stdin.buffer)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    _limit(order)
+    _record(order)
+    command = order["command"]
+    try:
+        os.chdir(order["folder"])
+        os.execve(command[0], command, order["environment"])  # noqa: S606 - this is what the file is for
+    except FileNotFoundError as error:
+        return _refuse(order, error, _NOT_FOUND)
+    except OSError as error:
+        return _refuse(order, error, _NOT_EXECUTABLE)
+
+
+def _refuse(order: dict[str, Any], error: OSError, code: int) -> int:
+    print(f"cannot run {order['command'][0]} in {order['folder']}: {error.strerror or error}", file=sys.stderr)
+    return code
+
+
+def _limit(order: dict[str, Any]) -> None:
+    os.umask(0o077)
+    if order["open_files"] is not None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        wanted = order["open_files"]
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+        except (ValueError, OSError):
+            # To raise the hard limit needs a privilege: as much as is permitted.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+            print(f"open files are limited to {hard}: this user may not raise it to {wanted}", file=sys.stderr)
+    if order["oom_score"] is not None:
+        try:
+            Path("/proc/self/oom_score_adj").write_text(str(order["oom_score"]))
+        except OSError as error:
+            print(f"the out-of-memory score stays as it is: {error.strerror}", file=sys.stderr)
+    for procs in order["cgroups"]:
+        try:
+            Path(procs).write_text(str(os.getpid()))
+        except OSError as error:
+            print(f"not limited by {procs}: {error.strerror}", file=sys.stderr)
+
+
+def _record(order: dict[str, Any]) -> None:
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    record = {
+        "pid": os.getpid(),
+        "started": int(fields[19]),
+        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "digest": order["digest"],
+        "command": order["command"],
+        "grace": order["grace"],
+    }
+    path = Path(order["record"])
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(record))
+    beside.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

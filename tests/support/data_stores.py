@@ -1,0 +1,179 @@
+"""What tests of data stores stand on: a PostgreSQL of their own, clients of tenants, API servers on their stores."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from nagaya.controlplane.hosted.components.facts import EtcdStore, KineStore
+from nagaya.controlplane.hosted.data_store.driver import Driver
+from nagaya.controlplane.hosted.data_store.kine_process import process
+from nagaya.controlplane.hosted.data_store.managed_etcd import ManagedEtcd
+from nagaya.controlplane.hosted.data_store.postgresql_connection import Server
+from nagaya.controlplane.hosted.data_store.snapshots import Entry, Head, Reader
+from nagaya.controlplane.hosted.data_store.tenant import Tenant
+from nagaya.controlplane.hosted.data_store.tenant_store import TenantStore
+from nagaya.kube.etcd.client import EtcdClient, client_tls
+from nagaya.pki.key_pair import KeyPair
+from nagaya.supervision.events import Event, Ready
+from nagaya.supervision.supervisor import Supervisor
+from nagaya.world import World
+from support.real import CONTROL_PLANE, RealControlPlane, installed_binaries
+from support.real_processes import free_ports
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+_START_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Postgresql:
+    """A PostgreSQL, and an administrator who is no superuser."""
+
+    server: Server
+    log: Path
+
+
+@contextmanager
+def running_postgresql() -> Iterator[Postgresql]:
+    """Debian's PostgreSQL on a loopback port; skips the test, with the reason, where there is none."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
+    is_root = os.geteuid() == 0
+    if is_root and not any(user.pw_name == "postgres" for user in pwd.getpwall()):
+        pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagaya-postgresql-")))
+        password = folder / "password"
+        password.write_text("boss-password\n")
+        if is_root:
+            for path in (folder, password):
+                shutil.chown(path, "postgres", "postgres")
+        [port] = free_ports(1)
+        binaries, data, log = programs[-1].parent, folder / "data", folder / "log"
+        options: dict[str, Any] = {"user": "postgres" if is_root else None, "cwd": folder, "env": {"LANG": "C.UTF-8"}}
+        initdb = [binaries / "initdb", "-D", data, "-A", "scram-sha-256", "-U", "boss", f"--pwfile={password}", "-N"]
+        subprocess.run(initdb, check=True, capture_output=True, **options)
+        command = [binaries / "postgres", "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
+        with log.open("wb") as out:
+            settings = ["-c", "fsync=off", "-c", "log_statement=all"]
+            server = subprocess.Popen([*command, *settings], stdout=out, stderr=out, **options)
+        stack.callback(server.wait)
+        stack.callback(server.send_signal, signal.SIGINT)
+        asyncio.run(_make_administrator(port))
+        yield Postgresql(Server(f"127.0.0.1:{port}", "administrator", "admin-password"), log)
+
+
+async def _make_administrator(port: int) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT
+    while True:
+        try:
+            boss = await asyncpg.connect(
+                host="127.0.0.1", port=port, user="boss", password="boss-password", database="postgres", ssl=False
+            )
+            break
+        except (OSError, asyncpg.PostgresError):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+    await boss.execute("CREATE ROLE administrator LOGIN CREATEDB CREATEROLE PASSWORD 'admin-password'")
+    await boss.close()
+
+
+@asynccontextmanager
+async def client_of(managed: ManagedEtcd, pair: KeyPair | None) -> AsyncIterator[EtcdClient]:
+    certificate, key = (None, None) if pair is None else (pair.certificate, pair.key)
+    context = client_tls(managed.authority.certificate_pem, certificate, key, check_name=True)
+    async with await EtcdClient.connect(f"https://{managed.endpoint}", context, timeout=5) as client:
+        yield client
+
+
+@asynccontextmanager
+async def as_tenant(managed: ManagedEtcd, store: TenantStore) -> AsyncIterator[EtcdClient]:
+    async with client_of(managed, KeyPair(store.kept["tls.crt"], store.kept["tls.key"])) as client:
+        yield client
+
+
+async def read(driver: Driver, tenant: Tenant) -> tuple[Head, list[Entry]]:
+    reader = Reader(driver.snapshot(tenant))
+    return await reader.head(), [entry async for page in reader.pages() for entry in page]
+
+
+class OnStore(RealControlPlane):
+    """A real kube-apiserver on a tenant's store."""
+
+    def __init__(self, store: EtcdStore | KineStore) -> None:
+        super().__init__(installed_binaries(CONTROL_PLANE))
+        self._store = store
+
+    def _api_server(self, port: int) -> list[str | Path]:
+        command = [word for word in super()._api_server(port) if not str(word).startswith("--etcd-servers")]
+        if isinstance(self._store, KineStore):
+            return [*command, f"--etcd-servers=unix://{self._store.socket}"]
+        return [
+            *command,
+            f"--etcd-servers={self._store.servers[0]}",
+            f"--etcd-prefix={self._store.prefix}",
+            f"--etcd-cafile={self._store.ca_file}",
+            f"--etcd-certfile={self._store.certificate_file}",
+            f"--etcd-keyfile={self._store.key_file}",
+            "--etcd-compaction-interval=0",
+        ]
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, object]:
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", int(self.url.rpartition(":")[2]), timeout=20, context=self.admin_ssl_context()
+        )
+        try:
+            headers = {"Content-Type": "application/json"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            told = answer.read()
+            assert answer.status in (200, 201), told
+            return dict(json.loads(told))
+        finally:
+            connection.close()
+
+
+@asynccontextmanager
+async def api_server_on(driver: Driver, tenant: Tenant, folder: Path) -> AsyncIterator[OnStore]:
+    """A kube-apiserver on the place of a tenant, with a supervised kine where that is needed."""
+    store = await driver.provision(tenant)
+    work = folder / tenant.uid[:8]
+    for name, content in store.files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_bytes(content)
+    work.mkdir(exist_ok=True)
+    facts = store.facts(str(work), str(work / "kine.sock"))
+    ready = asyncio.Event()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Ready):
+            ready.set()
+
+    async with Supervisor(work / "supervised", World(), listener=hear) as supervisor:
+        if isinstance(facts, KineStore):
+            await supervisor.ensure(process("kine", installed_binaries(("kine",)).path("kine"), facts))
+            await asyncio.wait_for(ready.wait(), 60)
+            assert Path(facts.socket).stat().st_mode & 0o777 == 0o600
+        plane = OnStore(facts)
+        await asyncio.to_thread(plane.__enter__)
+        try:
+            yield plane
+        finally:
+            await asyncio.to_thread(plane.__exit__, None, None, None)
