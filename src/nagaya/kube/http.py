@@ -61,7 +61,7 @@ class HttpTransport:
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
         self._proxy = proxy.proxy_for(connection.server, connection.proxy, environment)
-        self._headers = _standing_headers(connection, user_agent)
+        self._headers = standing_headers(connection, user_agent)
         self._encrypted = connection.server.startswith("https:")
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | None = None
@@ -228,7 +228,7 @@ def _cause(error: Exception) -> str:
     return getattr(inner, "verify_message", "") or getattr(inner, "strerror", "") or str(inner) or type(inner).__name__
 
 
-def _standing_headers(connection: Connection, user_agent: str) -> CIMultiDict[str]:
+def standing_headers(connection: Connection, user_agent: str) -> CIMultiDict[str]:
     headers = CIMultiDict({"user-agent": user_agent})
     headers["accept-encoding"] = "gzip" if connection.compression else "identity"
     assumed = connection.impersonation
