@@ -1,4 +1,4 @@
-"""Calls to an API server in the same process: no socket, no TLS, no copies.
+"""Calls to an API server in the same process, and streams to ports of its pods: no socket, no TLS, no copies.
 
 Neither the client nor the server knows of the other, so what connects them stands beside both. Whoever makes such a way
 is answerable for the certificate that it shows: nobody checks its signature any more.
@@ -11,11 +11,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
+from nagaya.apiserver.streams.forwarder import PodPorts
+from nagaya.apiserver.streams.pipe import PipeEnd, pipe
 from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request, Response
+from nagaya.kube import errors
+from nagaya.kube.streams.forward import ForwardFailed
+from nagaya.kube.streams.port_forward import DIAL_TIMEOUT
+from nagaya.kube.streams.stream import CHUNK, StreamBroken
 from nagaya.kube.transport import Answer, AnswerLost, Call, StreamAnswer, Unreachable
 
 _REMOTE: Final = "127.0.0.1"
+_FORWARD: Final = {"connection": "Upgrade", "upgrade": "SPDY/3.1", "x-stream-protocol-version": "portforward.k8s.io"}
 
 Handle = Callable[[Request], Awaitable[Response]]
 Open = Callable[[Call], tuple[Handle, bytes | None]]
@@ -54,6 +61,19 @@ class HandlerTransport:
             if response.stream is not None:
                 await ended(response.stream)
 
+    async def dial(self, namespace: str, name: str, port: int) -> InProcessStream:
+        """A stream to a port of a pod: the transport is a `Dialer` too. Raises as that one does."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}/portforward"
+        call = Call("POST", path, headers=_FORWARD, timeout=DIAL_TIMEOUT)
+        try:
+            async with asyncio.timeout(call.timeout):
+                response = await self._handle(call)
+        except TimeoutError:
+            raise Unreachable(call, f"the server in this process gave no stream within {DIAL_TIMEOUT:g} s") from None
+        if response.upgrade is None:
+            raise errors.from_answer(Answer(response.status, _headers(response), response.body), call)
+        return InProcessStream(response.upgrade.ports, f"{namespace}/{name}", port)
+
     async def close(self) -> None:
         """Take no more calls."""
         self._closed = True
@@ -82,6 +102,62 @@ class HandlerTransport:
             raise Unreachable(call, str(error)) from error
         except OSError as error:
             raise AnswerLost(call, str(error)) from error
+
+
+class InProcessStream:
+    """A connection to a port of a pod, as `nagaya.kube.streams.stream.Stream` has it.
+
+    The server decided that there is one like over the network; only SPDY, which would carry its bytes, is left out.
+    """
+
+    def __init__(self, ports: PodPorts, pod: str, port: int) -> None:
+        self._pod = pod
+        self._port = port
+        self._failure: OSError | None = None
+        self._near, far = pipe()
+        self._serving = asyncio.create_task(self._serve(ports, far), name=f"port {port} of {pod}")
+
+    async def read(self, limit: int = CHUNK) -> bytes:
+        """Bytes, as soon as there are some; none at the end. Raises StreamBroken."""
+        try:
+            data = await self._near.read(limit)
+        except ConnectionError as error:
+            raise StreamBroken(str(error)) from error
+        if not data:
+            self._check()
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes. Raises StreamBroken."""
+        self._check()
+        try:
+            await self._near.write(data)
+        except ConnectionError as error:
+            self._check()
+            raise StreamBroken(str(error)) from error
+
+    async def write_eof(self) -> None:
+        """Send no more. Raises StreamBroken."""
+        self._check()
+        await self._near.write_eof()
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._near.close()
+        self._serving.cancel()
+        await asyncio.gather(self._serving, return_exceptions=True)
+
+    async def _serve(self, ports: PodPorts, far: PipeEnd) -> None:
+        try:
+            await ports.serve(self._port, far)
+        except OSError as error:
+            self._failure = error
+        finally:
+            await far.close()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise ForwardFailed(self._pod, self._port, str(self._failure)) from self._failure
 
 
 class _Stream:

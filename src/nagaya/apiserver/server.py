@@ -44,6 +44,8 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.catalog import Catalog
 from nagaya.apiserver.seed import Seed
 from nagaya.apiserver.storage import Store, open_store
+from nagaya.apiserver.streams.forwarder import Forwarder
+from nagaya.apiserver.streams.upgrade import add_port_forward
 from nagaya.apiserver.web import documents, health, version
 from nagaya.apiserver.web.audit import AuditLog, AuditSettings
 from nagaya.apiserver.web.handler import Handler
@@ -79,6 +81,7 @@ class Config:
     observers: Sequence[Observer] = ()
     audit: AuditSettings | None = None
     metrics: bool = False  # serve `/metrics`
+    forwarder: Forwarder | None = None  # what is behind the ports of pods; without it there is no pods/portforward
     without: Collection[str] = ()  # controllers to leave out, of those in `controllers.assembly.OPTIONAL`
 
 
@@ -116,6 +119,8 @@ class ApiServer:
         signer = Signer(identity.token_key)
         requests = TokenRequests(signer, ISSUER, audiences, lookups, world)
         builtins = assemble(reviews.handlers(authentication, authorization, requests), world.clock.now)
+        if config.forwarder is not None:
+            add_port_forward(builtins, config.forwarder)
         self.backend.catalog.add(builtins)
         endpoints = {
             **health.endpoints({"ping": lambda: ""}, {"bootstrap": self._unready, "storage": self._store_problem}),

@@ -36,6 +36,8 @@ class SimulatedReason(StrEnum):
     API_NOT_STARTED = "ApiNotStarted"
     JOIN_HANGS = "JoinHangs"
     JOIN_FAILED = "JoinFailed"
+    JOIN_REFUSED = "JoinRefused"
+    WAITING_FOR_ETCD = "WaitingForEtcd"
     JOINED = "Joined"
 
     # of Deleting

@@ -24,7 +24,22 @@ RUNTIME_DOWN: Final = "RuntimeDown"
 MEMORY_PRESSURE: Final = "MemoryPressure"
 DISK_PRESSURE: Final = "DiskPressure"
 PID_PRESSURE: Final = "PIDPressure"
-NODE_FAULTS: Final = (KUBELET_DEAD, NETWORK_GONE, RUNTIME_DOWN, MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
+ETCD_DOWN: Final = "EtcdDown"
+ETCD_NO_SPACE: Final = "EtcdNoSpace"
+ETCD_CORRUPT: Final = "EtcdCorrupt"
+ETCD_SLOW: Final = "EtcdSlow"
+NODE_FAULTS: Final = (
+    KUBELET_DEAD,
+    NETWORK_GONE,
+    RUNTIME_DOWN,
+    MEMORY_PRESSURE,
+    DISK_PRESSURE,
+    PID_PRESSURE,
+    ETCD_DOWN,
+    ETCD_NO_SPACE,
+    ETCD_CORRUPT,
+    ETCD_SLOW,
+)
 
 Percent = Annotated[
     int | None,
@@ -61,7 +76,9 @@ class MachineFault(Model):
         str,
         doc(
             "How it goes wrong. Fail is reported, Hang never comes to an end. With the stage Run: KubeletDead and "
-            "NetworkGone silence the node, RuntimeDown makes it NotReady, the pressures are reported as conditions.",
+            "NetworkGone silence the node, RuntimeDown makes it NotReady, the pressures are reported as conditions. On "
+            "a control plane machine that kubeadm sets up: EtcdDown stops its etcd, EtcdNoSpace and EtcdCorrupt raise "
+            "alarms of it, EtcdSlow has it take seconds to answer.",
             enum=[FAIL, HANG, *NODE_FAULTS],
         ),
     ]

@@ -32,6 +32,14 @@ class SimulatedNodes(Model):
             minimum=1,
         ),
     ] = None
+    static_pod_seconds: Annotated[
+        int | None,
+        doc(
+            "Seconds from the registration of a control plane Node until the components on it are ready. 1 if left "
+            "out.",
+            minimum=0,
+        ),
+    ] = None
     heartbeat_seconds: Annotated[
         int | None,
         doc(

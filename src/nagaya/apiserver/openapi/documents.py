@@ -146,6 +146,8 @@ def _builtin(resource: Resource, publisher: Publisher) -> Described:
         list_model = publisher.add_kind(resource.gvk._replace(kind=resource.list_kind))
     parts = []
     for part in resource.subresources.values():
+        if part.is_stream:
+            continue
         publisher.add_kind(part.kind)
         parts.append(Part(part.name, part.kind, model_of(part.kind), part.verbs))
     return Described(

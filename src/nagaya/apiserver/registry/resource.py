@@ -79,6 +79,7 @@ class Subresource:
     managers: FieldManager | None = None
     # What serves it, by verb, where it is not an update of the object itself (scale, token, eviction, binding).
     handlers: Mapping[str, Handler] = field(default_factory=dict)
+    is_stream: bool = False  # neither question nor answer is an object, so there is no schema to publish
 
 
 @dataclass(slots=True, eq=False)

@@ -18,12 +18,16 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 
+from nagaya.apiserver.streams.bell import Bell
+from nagaya.apiserver.streams.byte_stream import CHUNK
+
 if TYPE_CHECKING:
     from aiohttp.streams import StreamReader
 
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
 _MOST_HEADERS: Final = HEAD_LIMIT // 4  # so that the size of all is what limits them
 SERVER: Final = "nagaya"  # in place of the versions of our tools, which are nobody's business
+_UNREAD: Final = 256 * 1024  # bytes of a connection that was taken over, from which on the client has to wait
 _SLOWEST: Final = 1024  # bytes a second that a client has to read while the server waits for it
 
 
@@ -47,7 +51,15 @@ class Patience:
 class Connection(RequestHandler):
     """The server's side of one connection."""
 
-    __slots__ = ("_head_size", "_head_timer", "_last_payload", "_patience", "_unread_timer", "peer_certificate")
+    __slots__ = (
+        "_head_size",
+        "_head_timer",
+        "_last_payload",
+        "_patience",
+        "_taken",
+        "_unread_timer",
+        "peer_certificate",
+    )
 
     def __init__(self, server: Server, patience: Patience, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
@@ -66,6 +78,7 @@ class Connection(RequestHandler):
         self._head_timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
         self._last_payload: StreamReader | None = None
+        self._taken: TakenConnection | None = None
         self.peer_certificate: bytes | None = None  # DER, verified
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -80,10 +93,15 @@ class Connection(RequestHandler):
         """The client has gone, or was sent away."""
         self._head_done()
         self.resumed()
+        if self._taken is not None:
+            self._taken.lost()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, and keep count of a head that is not complete yet."""
+        if self._taken is not None:
+            self._taken.feed(data)
+            return
         in_head = self._last_payload is None or self._last_payload.is_eof()
         before = self._request_count
         super().data_received(data)
@@ -118,6 +136,23 @@ class Connection(RequestHandler):
             head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
             self.transport.write((head + text).encode())
         self.force_close()
+
+    def take_over(self) -> TakenConnection:
+        """Speak no more HTTP: what comes from now on, and what has come since the head, is for the caller.
+
+        To be called before the head of the answer is sent: a client waits for that and then goes on at once.
+        """
+        assert self.transport is not None
+        self._taken = TakenConnection(self, self.transport)
+        early, self._message_tail = self._message_tail, b""
+        if early:
+            self._taken.feed(early)
+        return self._taken
+
+    async def caught_up(self) -> None:
+        """Wait until the client has read enough of what was sent. Raises ConnectionError if it has gone."""
+        if self._paused:
+            await self._drain_helper()
 
     def send_part(self, part: bytes, *, chunked: bool) -> Awaitable[None] | None:
         """Send a part of an answer whose head is sent. The result is to be awaited if the client has to catch up.
@@ -180,6 +215,58 @@ class Connection(RequestHandler):
         if isinstance(exc, LineTooLong):
             kind = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
         return refusal(kind)
+
+
+class TakenConnection:
+    """The bytes of a connection that no longer speaks HTTP, as a stream."""
+
+    def __init__(self, connection: Connection, transport: asyncio.Transport) -> None:
+        self._connection = connection
+        self._transport = transport
+        self._bell = Bell()
+        self._unread = bytearray()
+        self._ended = False
+
+    def feed(self, data: bytes) -> None:
+        """Bytes have come."""
+        self._unread += data
+        if len(self._unread) > _UNREAD:
+            self._transport.pause_reading()
+        self._bell.ring()
+
+    def lost(self) -> None:
+        """The client has gone."""
+        self._ended = True
+        self._bell.ring()
+
+    async def read(self, limit: int = CHUNK) -> bytes:
+        """Bytes, as soon as there are some; none when the client has gone."""
+        while not self._unread:
+            if self._ended:
+                return b""
+            await self._bell.wait()
+        data = bytes(self._unread[:limit])
+        del self._unread[:limit]
+        if len(self._unread) <= _UNREAD and not self._ended:
+            self._transport.resume_reading()
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes."""
+        if self._ended or self._transport.is_closing():
+            raise ConnectionResetError("the client has gone")
+        self._transport.write(data)
+        await self._connection.caught_up()
+
+    async def write_eof(self) -> None:
+        """Send no more, where the connection can say so."""
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+
+    async def close(self) -> None:
+        """Close the connection, once what was written has been sent."""
+        self.lost()
+        self._transport.close()
 
 
 class Server(web.Server):

@@ -12,7 +12,7 @@ import contextlib
 import re
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
@@ -48,7 +48,7 @@ class Listener:
         self._patience = patience or Patience()
         self._connections: Server | None = None
         self._server: asyncio.AbstractServer | None = None
-        self._streams: set[asyncio.Task[None]] = set()
+        self._streams: set[asyncio.Future[None]] = set()
         self._port: int = sock.getsockname()[1]
 
     @property
@@ -97,6 +97,8 @@ class Listener:
             answer.force_close()
             return answer
         response = await self._serve(request)
+        if response.upgrade is not None:
+            return await self._upgrade(raw, response)
         if response.stream is not None:
             return await self._stream(raw, response)
         await compress(request, response)
@@ -141,18 +143,38 @@ class Listener:
         await answer.prepare(raw)
         connection = raw.protocol
         assert isinstance(connection, Connection)
-        pump = asyncio.ensure_future(_pump(connection, response, chunked=chunked))
-        self._streams.add(pump)
-        try:
-            await asyncio.wait([pump])
-        finally:
-            self._streams.discard(pump)
-            pump.cancel()
-        if not pump.cancelled() and (problem := pump.exception()) is not None:
-            raise problem
+        await self._until_done(_pump(connection, response, chunked=chunked))
         with contextlib.suppress(ConnectionError):  # the client has gone; there is nobody to tell
             await answer.write_eof()
         return answer
+
+    async def _upgrade(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+        assert response.upgrade is not None
+        answer = web.StreamResponse(
+            status=response.status, headers=CIMultiDict([("Server", SERVER), *response.headers])
+        )
+        answer.force_close()  # nothing of HTTP can follow
+        connection = raw.protocol
+        assert isinstance(connection, Connection)
+        taken = connection.take_over()
+        try:
+            await answer.prepare(raw)
+            await self._until_done(response.upgrade.serve(taken))
+        finally:
+            await taken.close()
+        return answer
+
+    async def _until_done(self, work: Coroutine[None, None, None]) -> None:
+        """Wait for something that ends when the listener does. Raises what it raises."""
+        task = asyncio.ensure_future(work)
+        self._streams.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._streams.discard(task)
+            task.cancel()
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            raise problem
 
 
 async def _pump(connection: Connection, response: Response, *, chunked: bool) -> None:

@@ -1,15 +1,18 @@
 """A request and its answer, free of any HTTP library.
 
 The listener makes a `Request` from the wire and writes the `Response`; tests and in-process clients make them directly.
-A response has either a body or a stream, never both. Header names are lower case in requests.
+A response has a body, a stream, or an upgrade, never two of them. Header names are lower case in requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote
+
+if TYPE_CHECKING:
+    from nagaya.apiserver.streams.upgrade import PodUpgrade
 
 Query = Mapping[str, list[str]]
 
@@ -63,13 +66,15 @@ def parse_query(text: str) -> Query:
 
 @dataclass(slots=True)
 class Response:
-    """What the client gets. `stream` yields chunks that are sent as they come."""
+    """What the client gets. `stream` yields chunks that are sent as they come; with an `upgrade` (status 101) the
+    connection speaks another protocol from then on."""
 
     status: int = 200
     body: bytes = b""
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: AsyncIterator[bytes] | None = None
+    upgrade: PodUpgrade | None = None
 
 
 def text(body: str, status: int = 200) -> Response:

@@ -8,11 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import Enum
+from typing import Final
 
+from nagaya.apiserver.streams.byte_stream import CHUNK, ByteStream
+from nagaya.apiserver.streams.forwarder import PodPorts
 from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request, Response
 
 Serve = Callable[[Request], Awaitable[Response]]
+_BROKEN_OFF: Final = "the simulated API server has broken off"
 
 
 class Way(Enum):
@@ -46,10 +50,33 @@ class Door:
         """Serve a request. Raises ConnectionRefusedError while the door refuses."""
         await self._pass(ConnectionRefusedError("the simulated API server refuses connections"))
         response = await self._serve(request)
-        await self._pass(ConnectionResetError("the simulated API server has broken off"))
+        await self.hold()
         if response.stream is not None:
             response.stream = self._through(response.stream)
+        if response.upgrade is not None:
+            response.upgrade.ports = _GuardedPorts(response.upgrade.ports, self)
         return response
+
+    async def guard(self, work: Awaitable[None]) -> None:
+        """Do something for a client that ends when the door is shut. Raises ConnectionResetError then."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                turned = asyncio.ensure_future(self._turned.wait())
+                try:
+                    await asyncio.wait({task, turned}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    turned.cancel()
+                if self._way is Way.REFUSING:
+                    raise ConnectionResetError(_BROKEN_OFF)
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        task.result()
+
+    async def hold(self) -> None:
+        """Let a client wait while the door hangs. Raises ConnectionResetError if it is shut then."""
+        await self._pass(ConnectionResetError(_BROKEN_OFF))
 
     async def _pass(self, refusal: OSError) -> None:
         while self._way is Way.HANGING:
@@ -58,7 +85,6 @@ class Door:
             raise refusal
 
     async def _through(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        broken = ConnectionResetError("the simulated API server has broken off")
         following: asyncio.Task[bytes] | None = None
         try:
             while True:
@@ -68,7 +94,7 @@ class Door:
                     await asyncio.wait({following, turned}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     turned.cancel()
-                await self._pass(broken)
+                await self.hold()
                 if following.done():
                     try:
                         chunk = following.result()
@@ -85,3 +111,40 @@ class Door:
 
 async def _next(stream: AsyncIterator[bytes]) -> bytes:
     return await anext(stream)
+
+
+class _GuardedPorts:
+    """Ports of a pod behind the door."""
+
+    def __init__(self, ports: PodPorts, door: Door) -> None:
+        self._ports = ports
+        self._door = door
+
+    async def serve(self, port: int, stream: ByteStream) -> None:
+        """Speak with a client of a port, as long as the door lets it."""
+        await self._door.guard(self._ports.serve(port, _HeldStream(stream, self._door)))
+
+
+class _HeldStream:
+    """A stream in which nothing moves while the door hangs."""
+
+    def __init__(self, under: ByteStream, door: Door) -> None:
+        self._under = under
+        self._door = door
+
+    async def read(self, limit: int = CHUNK) -> bytes:
+        await self._door.hold()
+        data = await self._under.read(limit)
+        await self._door.hold()
+        return data
+
+    async def write(self, data: bytes) -> None:
+        await self._door.hold()
+        await self._under.write(data)
+
+    async def write_eof(self) -> None:
+        await self._door.hold()
+        await self._under.write_eof()
+
+    async def close(self) -> None:
+        await self._under.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from nagaya.simulators.tenant.settings import SILENCING, Fault, NodeSettings
@@ -25,10 +26,12 @@ class Machine:
     settings: NodeSettings
     number: int  # in its cluster; addresses follow from it
     ready_at: float  # monotonic
+    booted: datetime
     faults: set[Fault] = field(default_factory=set)
     gone: bool = False
     silent_since: float | None = None  # monotonic; None while it is heard
     pods_started: int = 0
+    alarmed: frozenset[Fault] = frozenset()  # of which its etcd has raised alarms
 
     @property
     def heard(self) -> bool:
@@ -83,7 +86,7 @@ class Machines:
         number = known.number if known else self._made
         if known is None:
             self._made += 1
-        machine = Machine(settings, number, self._clock.monotonic() + ready_after)
+        machine = Machine(settings, number, self._clock.monotonic() + ready_after, self._clock.now())
         self._machines[settings.name] = machine
         return machine
 

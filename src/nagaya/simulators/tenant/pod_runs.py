@@ -15,12 +15,14 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant.conditions import set_conditions
+from nagaya.simulators.tenant.etcd.etcd import Etcd
 from nagaya.simulators.tenant.hands import PODS, Hands
 from nagaya.simulators.tenant.machines import Machine, Machines
 from nagaya.simulators.tenant.settings import RUN_FOR, STOP_AFTER, TenantSettings
 from nagaya.simulators.tenant.view import View, condition_of
 from nagaya.simulators.tenant.volume_needs import VolumeNeeds
 
+_CRASHES: Final = "CrashLoopBackOff"
 _READY: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
@@ -30,13 +32,20 @@ class PodRuns:
     name = "simulated pods"
 
     def __init__(
-        self, backend: Backend, view: View, machines: Machines, needs: VolumeNeeds, settings: TenantSettings
+        self,
+        backend: Backend,
+        view: View,
+        machines: Machines,
+        needs: VolumeNeeds,
+        etcd: Etcd,
+        settings: TenantSettings,
     ) -> None:
         self._api = Hands(backend, "kubelet")
         self._clock = backend.world.clock
         self._view = view
         self._machines = machines
         self._needs = needs
+        self._etcd = etcd
         self._settings = settings
         self._begun: dict[tuple[str, str], float] = {}  # (uid, step) to when it began, monotonic
 
@@ -99,7 +108,8 @@ class PodRuns:
         seen = self._view.pod(_key(pod))
         if seen is None or not self._needs.are_met(seen):
             return None  # the attachment of its volumes brings it back
-        left = self._left(pod, "start", self._settings.timing.pod_start)
+        timing = self._settings.timing
+        left = self._left(pod, "start", timing.static_pod_start if _is_static(pod) else timing.pod_start)
         if left > 0:
             return left
         address = machine.address if pod["spec"].get("hostNetwork") else ""
@@ -114,6 +124,9 @@ class PodRuns:
 
     async def _run(self, pod: JsonObject, machine: Machine) -> float | None:
         metadata, status = pod["metadata"], pod["status"]
+        if self._has_member(pod, machine) and self._etcd.runs_on(machine) == crashes(status):
+            await self._api.change(PODS, metadata["namespace"], metadata["name"], self._turn, subresource="status")
+            return None
         ends = RUN_FOR in (metadata.get("annotations") or {}) and pod["spec"].get("restartPolicy") != "Always"
         if ends:
             left = self._left(pod, "run", _seconds(pod, RUN_FOR, 0.0))
@@ -123,9 +136,26 @@ class PodRuns:
             return None
         node = self._view.nodes().get(machine.settings.name)
         # A node that is not Ready has no ready pods: its own Ready comes first.
-        if node is not None and node.ready == "True" and condition_of(status, "Ready") != "True":
+        unready = condition_of(status, "Ready") != "True" and not crashes(status)
+        if node is not None and node.ready == "True" and unready:
             await self._api.change(PODS, metadata["namespace"], metadata["name"], self._be_ready, subresource="status")
         return None
+
+    def _has_member(self, pod: JsonObject, machine: Machine) -> bool:
+        """Whether a pod is that of a member of etcd, which may be down when its machine is not."""
+        component = (pod["metadata"].get("labels") or {}).get("component")
+        return machine.settings.boot is not None and _is_static(pod) and component == "etcd"
+
+    def _turn(self, pod: JsonObject) -> JsonObject:
+        """A pod whose program has ended begins to crash; one whose program runs again stops to."""
+        status, now = pod["status"], self._api.now()
+        if crashes(status):
+            pod["status"] = made = running(pod, status["hostIP"], status["podIP"], now)
+            for before, after in zip(status["containerStatuses"], made["containerStatuses"], strict=True):
+                after["restartCount"] = before["restartCount"]
+        else:
+            crashing(status, now)
+        return pod
 
     def _be_ready(self, pod: JsonObject) -> JsonObject | None:
         wanted: list[JsonObject] = [{"type": kind, "status": "True"} for kind in _READY]
@@ -143,6 +173,39 @@ class PodRuns:
         ]
         set_conditions(status, unready, now)
         return pod
+
+
+def _is_static(pod: JsonObject) -> bool:
+    return "kubernetes.io/config.mirror" in (pod["metadata"].get("annotations") or {})
+
+
+def crashes(status: JsonObject) -> bool:
+    """Whether a program of a pod ends whenever it is started."""
+    waiting = ((each.get("state") or {}).get("waiting") or {} for each in status.get("containerStatuses") or ())
+    return any(each.get("reason") == _CRASHES for each in waiting)
+
+
+def crashing(status: JsonObject, now: str) -> None:
+    """Have the programs of a pod that ran end whenever they are started."""
+    names = []
+    for each in status.get("containerStatuses") or ():
+        names.append(each["name"])
+        started = ((each.get("state") or {}).get("running") or {}).get("startedAt") or now
+        ended = {"exitCode": 1, "reason": "Error", "startedAt": started, "finishedAt": now}
+        why = f"back-off restarting failed container={each['name']}"
+        each |= {
+            "ready": False,
+            "started": False,
+            "restartCount": each["restartCount"] + 1,
+            "state": {"waiting": {"reason": _CRASHES, "message": why}},
+            "lastState": {"terminated": ended},
+        }
+    message = f"containers with unready status: [{' '.join(names)}]"
+    unready: list[JsonObject] = [
+        {"type": kind, "status": "False", "reason": "ContainersNotReady", "message": message}
+        for kind in ("Ready", "ContainersReady")
+    ]
+    set_conditions(status, unready, now)
 
 
 def _key(pod: JsonObject) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.tenant.shared import Shared
+
+if TYPE_CHECKING:
+    from nagaya.simulators.tenant.boot_data import KubeadmBoot
 
 DOMAIN: Final = "simulated.nagaya.dev"
 MARK: Final = f"{DOMAIN}/node"  # label of every simulated node
@@ -44,6 +47,9 @@ class Timing:
     node_monitor_grace: float = 50.0  # silence of a kubelet until its node is Unknown
     orphan_quarantine: float = 40.0  # from a Node's deletion to that of its pods
     forced_detach: float = 360.0  # of volumes from a node that is not healthy
+    static_pod_start: float = 1.0  # of a control plane's components, from the registration of their node
+    etcd_catch_up: float = 0.5  # from the start of a member that has joined to its vote
+    etcd_slow: float = 5.0  # that a member takes to answer when it is slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ class NodeSettings:
     control_plane: bool = False
     local_etcd: bool = True  # whether a control plane node has an etcd of its own
     external_cloud: bool = False  # a cloud controller manager initialises the node: until then it is tainted
+    boot: KubeadmBoot | None = None  # what its boot data tell kubeadm; without, it joins as it is told here
 
     def registered_taints(self) -> list[Taint]:
         """The taints that the kubelet registers its node with."""
@@ -107,6 +114,10 @@ class Fault(Enum):
     MEMORY_PRESSURE = "MemoryPressure is True"
     DISK_PRESSURE = "DiskPressure is True"
     PID_PRESSURE = "PIDPressure is True"
+    ETCD_DOWN = "the etcd of the node does not run"
+    ETCD_NO_SPACE = "the database of the node's etcd is full: alarm NOSPACE"
+    ETCD_CORRUPT = "the data of the node's etcd are damaged: alarm CORRUPT"
+    ETCD_SLOW = "the etcd of the node takes seconds to answer"
 
 
 SILENCING: Final = frozenset({Fault.KUBELET_DEAD, Fault.NETWORK_GONE})

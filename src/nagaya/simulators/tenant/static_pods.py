@@ -13,9 +13,12 @@ from typing import Final
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
+from nagaya.simulators.tenant import kubeadm_configuration
 from nagaya.simulators.tenant.hands import NODES, PODS, Hands
-from nagaya.simulators.tenant.kubeadm import ETCD_VERSION, REGISTRY, SYSTEM
+from nagaya.simulators.tenant.kubeadm import INITIALIZED, SYSTEM, image_tag
+from nagaya.simulators.tenant.kubeadm_configuration import Document
 from nagaya.simulators.tenant.machines import Machine, Machines
+from nagaya.simulators.tenant.releases import release_of
 from nagaya.simulators.tenant.view import View
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -56,16 +59,23 @@ class StaticPods:
         machine, node = self._machines.get(key), self._api.get(NODES, "", key)
         if machine is None or node is None or not machine.works or not machine.settings.control_plane:
             return None
-        components = ("etcd", *_COMPONENTS) if machine.settings.local_etcd else _COMPONENTS
-        for component in components:
-            await self._api.create_missing(PODS, mirror(component, machine, node["metadata"]["uid"], self._version))
+        configuration = kubeadm_configuration.parse(self._api.get(*INITIALIZED))
+        local = machine.settings.local_etcd and kubeadm_configuration.has_local_etcd(configuration)
+        for component in ("etcd", *_COMPONENTS) if local else _COMPONENTS:
+            pod = mirror(component, machine, node["metadata"]["uid"], self._version, configuration)
+            await self._api.create_missing(PODS, pod)
         return None
 
 
-def mirror(component: str, machine: Machine, node_uid: str, cluster_version: str) -> JsonObject:
-    """The mirror pod of a component on a node."""
+def mirror(
+    component: str, machine: Machine, node_uid: str, cluster_version: str, configuration: Document
+) -> JsonObject:
+    """The mirror pod of a component on a node, with images as the cluster's configuration has them."""
     name, version = machine.settings.name, machine.settings.version or cluster_version
-    image = f"{REGISTRY}/etcd:{ETCD_VERSION}" if component == "etcd" else f"{REGISTRY}/{component}:{version}"
+    registry = configuration.get("imageRepository") or kubeadm_configuration.REGISTRY
+    image = f"{registry}/{component}:{image_tag(version)}"
+    if component == "etcd":
+        image = kubeadm_configuration.image(configuration, "etcd", "etcd", release_of(version).etcd)
     digest = hashlib.sha256(f"{component} {name} {image}".encode()).hexdigest()[:32]
     annotations = {
         "kubernetes.io/config.hash": digest,

@@ -16,15 +16,22 @@ from nagaya.apiserver.server import ApiServer, Config, bind
 from nagaya.apiserver.web.listener import Listener
 from nagaya.apiserver.web.request import Request, Response
 from nagaya.simulators.tenant import kubeadm
+from nagaya.simulators.tenant.boot_data import KubeadmBoot
 from nagaya.simulators.tenant.daemon_sets import DaemonSets
 from nagaya.simulators.tenant.deployments import Deployments
 from nagaya.simulators.tenant.door import Door, Way
+from nagaya.simulators.tenant.etcd.etcd import Etcd
+from nagaya.simulators.tenant.etcd.promotions import Promotions
+from nagaya.simulators.tenant.etcd.refusals import Refused
 from nagaya.simulators.tenant.hands import NODES, Hands
 from nagaya.simulators.tenant.jobs import Jobs
+from nagaya.simulators.tenant.joining import Admission, JoinDelayed
+from nagaya.simulators.tenant.kubeadm_configuration import has_local_etcd, parse
 from nagaya.simulators.tenant.kubelets import Kubelets
 from nagaya.simulators.tenant.machines import Machine, Machines
 from nagaya.simulators.tenant.node_lifecycle import NodeLifecycle
 from nagaya.simulators.tenant.pod_garbage import PodGarbage
+from nagaya.simulators.tenant.pod_ports import Forwarding, LateForwarder
 from nagaya.simulators.tenant.pod_runs import PodRuns
 from nagaya.simulators.tenant.replica_sets import ReplicaSets
 from nagaya.simulators.tenant.scheduler import Scheduler
@@ -45,7 +52,9 @@ _REPLACED: Final = ("volume binding", "claim protection", "volume protection", "
 class Tenant:
     """One simulated cluster. Made by `start`."""
 
-    def __init__(self, settings: TenantSettings, world: World, server: ApiServer, port: int) -> None:
+    def __init__(
+        self, settings: TenantSettings, world: World, server: ApiServer, port: int, ports: LateForwarder
+    ) -> None:
         self.settings = settings
         self.server = server
         self._port = port
@@ -55,9 +64,13 @@ class Tenant:
         self._view = view = View(server.store)
         backend, timing = server.backend, settings.timing
         needs = VolumeNeeds(backend, view)
+        self.etcd = Etcd(self._machines, settings, world.clock, self._look_at)
+        self._admission = Admission(server.store, settings.authority, world.clock)
+        self._promotions = Promotions(self.etcd, timing, world.clock)
+        ports.connect(Forwarding(view, self._machines, self.etcd, settings, world.clock))
         self._kubelets = Kubelets(backend, self._machines, settings)
         self._lifecycle = NodeLifecycle(backend, view, self._machines, timing)
-        self._pods = PodRuns(backend, view, self._machines, needs, settings)
+        self._pods = PodRuns(backend, view, self._machines, needs, self.etcd, settings)
         self._static_pods = StaticPods(backend, view, self._machines, settings.version)
         self._attachments = VolumeAttachments(backend, view, self._machines, needs, timing)
         controllers: list[Controller] = [
@@ -75,6 +88,7 @@ class Tenant:
             StatefulSets(backend, view),
             Jobs(backend, view),
             VolumeClaims(backend, view, timing),
+            self._promotions,
         ]
         self._api = Hands(backend, "kubeadm")
         self._runner = Runner(server.store, world, controllers)
@@ -85,6 +99,7 @@ class Tenant:
         sock = bind(settings.host, settings.port) if settings.listen else None
         try:
             port = sock.getsockname()[1] if sock is not None else settings.port
+            ports = LateForwarder()
             config = Config(
                 host=settings.host,
                 port=port,
@@ -92,6 +107,7 @@ class Tenant:
                 authority=settings.authority,
                 kubernetes_version=settings.version,
                 seed=settings.shared.seed,
+                forwarder=ports,
                 without=_REPLACED,
             )
             server = await ApiServer.start(config, world)
@@ -100,7 +116,7 @@ class Tenant:
                 sock.close()
             raise
         await settings.shared.take_seed(server)
-        tenant = cls(settings, world, server, port)
+        tenant = cls(settings, world, server, port, ports)
         tenant._runner.start()
         if sock is not None:
             try:
@@ -142,25 +158,52 @@ class Tenant:
             await self.server.settled()
             await self._runner.settled()
 
-    async def prepare(self) -> None:
+    async def prepare(self, boot: KubeadmBoot | None = None) -> None:
         """Put in place what `kubeadm init` does. The first control plane node does it by joining; a cluster whose
         control plane is elsewhere asks for it.
         """
         endpoint = self.settings.control_plane_endpoint or self.url.removeprefix("https://")
-        for resource, obj in kubeadm.objects(self.settings, endpoint):
+        told = (boot.cluster, boot.skipped) if boot is not None else ()
+        for resource, obj in kubeadm.objects(self.settings, endpoint, *told):
             await self._api.create_missing(resource, obj)
 
-    async def join(self, node: NodeSettings) -> None:
-        """A machine comes up and registers its node. Again, with other settings, it is the machine after a reboot."""
+    async def join(self, node: NodeSettings, *, returns: bool = False) -> None:
+        """A machine comes up and registers its node. Again, with other settings, it is the machine after a reboot.
+
+        One that `returns` had joined before all this was made anew, and need not prove itself. Raises JoinRefused and
+        JoinDelayed for machines with boot data of kubeadm's.
+        """
         known = self._machines.get(node.name)
         there = self._api.get(NODES, "", node.name) is not None
         if known is not None and known.heard and known.settings == node and there:
             return
+        returns = returns or (known is not None and there)
+        if node.boot is not None and not node.boot.initializes and not returns:
+            self._admission.check(node.boot)
         if node.control_plane and self._api.get(*kubeadm.INITIALIZED) is None:
-            await self.prepare()
+            await self.prepare(node.boot)
         machine = self._machines.boot(node, self.settings.timing.node_ready)
+        try:
+            self._join_etcd(machine, returns=returns)
+        except Refused as refusal:
+            self._machines.forget(node.name)
+            raise JoinDelayed(f"kubeadm join waits for etcd to take a member: {refusal}.") from refusal
         await self._kubelets.register(machine)
         self._look_at(machine)
+
+    def _join_etcd(self, machine: Machine, *, returns: bool) -> None:
+        """A machine that kubeadm sets up brings a member of etcd, unless that is elsewhere. Raises Refused."""
+        boot = machine.settings.boot
+        if boot is None or not machine.settings.control_plane or not machine.settings.local_etcd:
+            return
+        if not has_local_etcd(parse(self._api.get(*kubeadm.INITIALIZED))):
+            return
+        if self.etcd.cluster is None or (boot.initializes and not self.etcd.exists()):
+            self.etcd.begin(machine, boot.etcd_authority)
+        elif returns:
+            self.etcd.restore(machine)
+        else:
+            self.etcd.admit(machine)
 
     async def leave(self, name: str) -> None:
         """A machine is gone for good. Its Node stays until somebody deletes it, and goes Unknown meanwhile."""
@@ -190,8 +233,9 @@ class Tenant:
     def _look_at(self, machine: Machine) -> None:
         """The machine is not what it was: everyone whom it concerns looks at it again."""
         self._machines.silence(machine)
+        self.etcd.look_at(machine)
         name = machine.settings.name
-        for controller in (self._kubelets, self._lifecycle, self._static_pods, self._attachments):
+        for controller in (self._kubelets, self._lifecycle, self._static_pods, self._attachments, self._promotions):
             self._runner.add(controller, name)
         for pod in self._view.pods_on(name):
             self._runner.add(self._pods, pod.key)
