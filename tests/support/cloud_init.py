@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from support.debian import ADVICE, unpacked
+
 SYSTEM_PYTHON = Path("/usr/bin/python3")
-TOOL = Path(__file__).parents[2] / "tools" / "cloud_init.py"
 
 # Its own functions in the order in which it calls them at boot, and its own command; starting it anew for each of many
 # machines would take a second each time.
@@ -100,7 +100,7 @@ class CloudInit:
 
 def unpacked_cloud_init() -> CloudInit:
     """The real one; skips the test, with the reason, where it is missing."""
-    root = Path(sys.prefix) / "cloud-init"
-    if not root.exists() or not SYSTEM_PYTHON.exists():
-        pytest.skip(f"cloud-init is not unpacked: run `python {TOOL.relative_to(TOOL.parents[1])} --to {root}`")
-    return CloudInit(root)
+    folder = unpacked()
+    if folder is None or not SYSTEM_PYTHON.exists():
+        pytest.skip(f"cloud-init is not unpacked, or there is no {SYSTEM_PYTHON} for it: {ADVICE}")
+    return CloudInit(folder / "root")

@@ -6,8 +6,6 @@ import asyncio
 import http.client
 import json
 import os
-import pwd
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,10 +14,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import asyncpg
-import pytest
 
 from nagaya.controlplane.hosted.components.facts import EtcdStore, KineStore
 from nagaya.controlplane.hosted.data_store.driver import Driver
@@ -34,6 +30,7 @@ from nagaya.pki.key_pair import KeyPair
 from nagaya.supervision.events import Event, Ready
 from nagaya.supervision.supervisor import Supervisor
 from nagaya.world import World
+from support.debian import postgresql
 from support.real import CONTROL_PLANE, RealControlPlane, installed_binaries
 from support.real_processes import free_ports
 
@@ -52,28 +49,20 @@ class Postgresql:
 @contextmanager
 def running_postgresql() -> Iterator[Postgresql]:
     """Debian's PostgreSQL on a loopback port; skips the test, with the reason, where there is none."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
-        pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
-    is_root = os.geteuid() == 0
-    if is_root and not any(user.pw_name == "postgres" for user in pwd.getpwall()):
-        pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+    initdb, postgres = postgresql("initdb"), postgresql("postgres")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagaya-postgresql-")))
         password = folder / "password"
         password.write_text("boss-password\n")
-        if is_root:
-            for path in (folder, password):
-                shutil.chown(path, "postgres", "postgres")
         [port] = free_ports(1)
-        binaries, data, log = programs[-1].parent, folder / "data", folder / "log"
-        options: dict[str, Any] = {"user": "postgres" if is_root else None, "cwd": folder, "env": {"LANG": "C.UTF-8"}}
-        initdb = [binaries / "initdb", "-D", data, "-A", "scram-sha-256", "-U", "boss", f"--pwfile={password}", "-N"]
-        subprocess.run(initdb, check=True, capture_output=True, **options)
-        command = [binaries / "postgres", "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
+        data, log = folder / "data", folder / "log"
+        environment = {**os.environ, "LANG": "C.UTF-8"}
+        initialize = [*initdb, "-D", data, "-A", "scram-sha-256", "-U", "boss", f"--pwfile={password}", "-N"]
+        subprocess.run(initialize, check=True, capture_output=True, cwd=folder, env=environment)
+        command = [*postgres, "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
         with log.open("wb") as out:
             settings = ["-c", "fsync=off", "-c", "log_statement=all"]
-            server = subprocess.Popen([*command, *settings], stdout=out, stderr=out, **options)
+            server = subprocess.Popen([*command, *settings], stdout=out, stderr=out, cwd=folder, env=environment)
         stack.callback(server.wait)
         stack.callback(server.send_signal, signal.SIGINT)
         asyncio.run(_make_administrator(port))

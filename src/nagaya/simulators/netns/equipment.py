@@ -55,32 +55,55 @@ version = 2
 """
 
 
-def missing() -> list[str]:
-    """What this host lacks to have machines, a sentence each; empty if it lacks nothing."""
+def missing(packages: Path | None = None) -> list[str]:
+    """What this host lacks to have machines, a sentence each; empty if it lacks nothing. `packages` as `NetnsHost` has
+    them."""
     found = []
     if os.geteuid() != 0:
         found.append("Machines are namespaces, which only root may make: run it as root.")
-    absent = sorted({package for program, package in _PACKAGES.items() if shutil.which(program) is None})
-    if plugin_folder() is None:
+    absent = sorted({package for program, package in _PACKAGES.items() if _found(program, packages) is None})
+    if plugin_folder(packages) is None:
         absent.append("containernetworking-plugins")
     if absent:
         found.append(f"Programs are missing: install {', '.join(absent)} (the names are Debian's).")
     return found
 
 
-def plugin_folder() -> Path | None:
-    """Where the host has its CNI plugins."""
-    for folder in _PLUGINS:
-        if all((folder / name).exists() for name in _PLUGINS_NEEDED):
-            return folder
+def plugin_folder(packages: Path | None = None) -> Path | None:
+    """Where a machine has its CNI plugins: where the host has them, or where the packages bring them to."""
+    roots = [Path("/")] if packages is None else [Path("/"), unpacked(packages)]
+    for root in roots:
+        for folder in _PLUGINS:
+            if all((root / folder.relative_to("/") / name).exists() for name in _PLUGINS_NEEDED):
+                return folder
     return None
 
 
+def host_program(name: str, packages: Path | None) -> str:
+    """How a program is called on the host itself: the host's own, else the one of the packages."""
+    return _found(name, packages) or name
+
+
+def unpacked(packages: Path) -> Path:
+    """The files of the packages, of which a machine has those that the host lacks."""
+    return packages / "root"
+
+
+def _found(program: str, packages: Path | None) -> str | None:
+    return shutil.which(program) or (None if packages is None else shutil.which(program, path=str(packages / "bin")))
+
+
 def equipment(
-    host: str, name: str, address: IPv4Interface, pods: IPv4Network, *, unified_cgroups: bool
+    host: str,
+    name: str,
+    address: IPv4Interface,
+    pods: IPv4Network,
+    *,
+    unified_cgroups: bool,
+    packages: Path | None = None,
 ) -> Mapping[str, tuple[str, int]]:
     """The files of a machine, by their paths without the first slash, each with its mode."""
-    plugins = plugin_folder()
+    plugins = plugin_folder(packages)
     assert plugins is not None, "a host without plugins has no machines"
     hosts = f"127.0.0.1 localhost\n::1 localhost\n{address.ip} {name}\n"
     return {

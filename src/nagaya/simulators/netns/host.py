@@ -34,16 +34,29 @@ class CannotHost(Exception):
 class NetnsHost:
     """Makes machines. An asynchronous context manager, or `open` and `close`."""
 
-    def __init__(self, folder: Path, *, programs: Sequence[Path] = (), images: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        programs: Sequence[Path] = (),
+        images: Sequence[bytes] = (),
+        packages: Path | None = None,
+    ) -> None:
         """`programs` are on every machine's path (kubelet, kubeadm, kubectl); `images` are archives of container images
-        that every machine has from the start, beside the one of pod sandboxes."""
+        that every machine has from the start, beside the one of pod sandboxes.
+
+        `packages` is for hosts that lack some of what machines need (`equipment.missing`): a folder with packages of
+        the host's distribution, unpacked into `root`, and in `bin` their programs in a form that runs on the host.
+        Where the host has a file of the same name, the host's is used.
+        """
         self.folder = folder.absolute()
+        self._packages = None if packages is None else packages.absolute()
         self._programs = tuple(programs)
         self._images = tuple(images)
         mark = hashlib.sha256(str(self.folder).encode()).hexdigest()[:6]
         self._mark = mark
         self._groups = Groups(f"nagaya-netns-{mark}")
-        self._bridge = Bridge(mark)
+        self._bridge = Bridge(mark, equipment.host_program("ip", self._packages))
         self._machines: dict[str, Machine] = {}
         self._numbers: dict[str, int] = {}
         self._lock = -1
@@ -69,7 +82,7 @@ class NetnsHost:
 
     async def open(self) -> None:
         """Remove what an earlier run left behind, and make the network. Raises CannotHost."""
-        lacking = equipment.missing()
+        lacking = equipment.missing(self._packages)
         if lacking:
             raise CannotHost(" ".join(lacking))
         self._lock = await asyncio.to_thread(_locked, self.folder)
@@ -107,17 +120,17 @@ class NetnsHost:
             raise ValueError(f"{name!r} cannot be the name of a machine: it must be a host name in lower case")
         if name in self._machines:
             raise ValueError(f"there is a machine {name} already")
-        config = read(user_data, meta_data_of(name, meta_data or {}))
         number = self._number(name)
         try:
             place = self._address(number, address)
+            config = read(user_data, meta_data_of(name, place, meta_data or {}))
         except ValueError:
             del self._numbers[name]
             raise
         machine = Machine(self.folder / name, name, number, place, self._groups, self._bridge, self._gone)
         self._machines[name] = machine
         try:
-            await machine.power_on(config, self._programs, self._images)
+            await machine.power_on(config, self._programs, self._images, self._packages)
         except BaseException:
             await machine.destroy()
             raise

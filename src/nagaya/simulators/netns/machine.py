@@ -21,7 +21,7 @@ from nagaya.simulators.netns.boot import Boot, Booted
 from nagaya.simulators.netns.cgroups import Groups
 from nagaya.simulators.netns.cloud_config import CloudConfig
 from nagaya.simulators.netns.command import PATIENCE, CommandFailed, Done, attempt
-from nagaya.simulators.netns.equipment import equipment, script
+from nagaya.simulators.netns.equipment import equipment, script, unpacked
 from nagaya.simulators.netns.network import Bridge
 
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -92,10 +92,12 @@ class Machine:
         inside = ["nsenter", f"--target={self._pid}", "--all", "--", "env", "-i", "--chdir=/", *_ENVIRONMENT, *command]
         return await attempt(self._joining(self._groups.entrances(self.name), inside), stdin, timeout=timeout)
 
-    async def power_on(self, config: CloudConfig, programs: Sequence[Path], images: Sequence[bytes]) -> None:
+    async def power_on(
+        self, config: CloudConfig, programs: Sequence[Path], images: Sequence[bytes], packages: Path | None
+    ) -> None:
         """Start it. Its cloud-init runs on after this returns."""
-        await asyncio.to_thread(self._lay_out)
-        await self._start(programs)
+        await asyncio.to_thread(self._lay_out, packages)
+        await self._start(programs, packages)
         await self._bridge.connect(self._number, self._pid, self.address, self.pods)
         self._boot = asyncio.get_running_loop().create_task(self._come_up(config, images), name=f"boot of {self.name}")
         # Whoever never asks how it went has its log to look at.
@@ -137,7 +139,7 @@ class Machine:
         if done.code:
             raise CommandFailed(f"{' '.join(command)} in {self.name} ended with {done.code}: {done.text[-2000:]}")
 
-    async def _start(self, programs: Sequence[Path]) -> None:
+    async def _start(self, programs: Sequence[Path], packages: Path | None) -> None:
         trees = self._groups.trees
         environment = {
             "PATH": _PATH,
@@ -145,6 +147,7 @@ class Machine:
             "MACHINE_NAME": self.name,
             "MACHINE_CGROUPS": "\n".join(tree.mounting for tree in trees if not tree.unified),
             "MACHINE_PROGRAMS": "\n".join(map(str, programs)),
+            "MACHINE_PACKAGES": "" if packages is None else str(unpacked(packages)),
         }
         entrances = self._groups.make(self.name)
         # The kernel ends it when the thread that starts it ends, however that happens.
@@ -169,15 +172,15 @@ class Machine:
         self._pid = await asyncio.to_thread(_only_child, process.pid)
         await asyncio.to_thread(self._groups.settle, self.name, process.pid)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, packages: Path | None) -> None:
         """The machine's folder: what it gets, and where its logs go."""
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "log").mkdir(parents=True)
         unified = any(tree.unified for tree in self._groups.trees)
-        mark = self._bridge.name
-        for path, (content, mode) in equipment(
-            mark, self.name, self.address, self.pods, unified_cgroups=unified
-        ).items():
+        files = equipment(
+            self._bridge.name, self.name, self.address, self.pods, unified_cgroups=unified, packages=packages
+        )
+        for path, (content, mode) in files.items():
             place = self.folder / "root.d" / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(content)
@@ -204,6 +207,7 @@ def _clear(folder: Path) -> None:
     (folder / "machine.sh").unlink(missing_ok=True)
 
 
-def meta_data_of(name: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What a machine is told about itself: its name, unless something else is given."""
-    return {"instance-id": name, "local-hostname": name, "hostname": name, **given}
+def meta_data_of(name: str, address: IPv4Interface, given: Mapping[str, str]) -> dict[str, str]:
+    """What a machine is told about itself: its name and its address, unless something else is given."""
+    own = {"instance-id": name, "local-hostname": name, "hostname": name, "local-ipv4": str(address.ip)}
+    return {**own, **given}

@@ -52,9 +52,9 @@ def choose(mark: str, taken: Iterable[IPv4Network]) -> Plan:
     raise OSError("no network is left in 198.18.0.0/16 for machines: remove bridges that are not used any more")
 
 
-async def networks() -> list[IPv4Network]:
-    """The IPv4 networks that the host is in."""
-    found = json.loads(await run("ip", "-json", "-4", "address", "show"))
+async def networks(ip: str) -> list[IPv4Network]:
+    """The IPv4 networks that the host is in. `ip` is how the program of that name is called."""
+    found = json.loads(await run(ip, "-json", "-4", "address", "show"))
     return [
         IPv4Interface(f"{address['local']}/{address['prefixlen']}").network
         for link in found
@@ -65,42 +65,44 @@ async def networks() -> list[IPv4Network]:
 class Bridge:
     """The host's side of the network."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, ip: str = "ip") -> None:
+        """`ip` is how the program of that name is called on this host."""
         self.name = f"ngy{mark}"
+        self._ip = ip
         self.plan = Plan(0)
 
     async def open(self, mark: str) -> None:
         """Make it, with an address of its own."""
-        self.plan = choose(mark, await networks())
-        await run("ip", "link", "add", self.name, "type", "bridge")
-        await run("ip", "address", "add", str(self.plan.gateway), "dev", self.name)
-        await run("ip", "link", "set", self.name, "up")
+        self.plan = choose(mark, await networks(self._ip))
+        await run(self._ip, "link", "add", self.name, "type", "bridge")
+        await run(self._ip, "address", "add", str(self.plan.gateway), "dev", self.name)
+        await run(self._ip, "link", "set", self.name, "up")
 
     async def close(self) -> None:
         """Remove it, and every cable that is still there, whoever made them."""
-        found = json.loads(await run("ip", "-json", "link", "show"))
+        found = json.loads(await run(self._ip, "-json", "link", "show"))
         for link in found:
             name = link["ifname"]
             if name == self.name or name.startswith(f"{self.name}."):
-                await attempt(["ip", "link", "delete", name])  # the other end may just have taken it away
+                await attempt([self._ip, "link", "delete", name])  # the other end may just have taken it away
 
     async def connect(self, number: int, pid: int, address: IPv4Interface, pods: IPv4Network) -> None:
         """A cable from the bridge to the network namespace of a process, where it becomes eth0."""
         cable = self._cable(number)
-        await run("ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
-        await run("ip", "link", "set", cable, "master", self.name, "up")
+        await run(self._ip, "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+        await run(self._ip, "link", "set", cable, "master", self.name, "up")
         inside = ("nsenter", f"--net=/proc/{pid}/ns/net", "--")
-        await run(*inside, "ip", "link", "set", "lo", "up")
-        await run(*inside, "ip", "address", "add", str(address), "dev", "eth0")
-        await run(*inside, "ip", "link", "set", "eth0", "up")
-        await run(*inside, "ip", "route", "add", "default", "via", str(self.plan.gateway.ip))
+        await run(*inside, self._ip, "link", "set", "lo", "up")
+        await run(*inside, self._ip, "address", "add", str(address), "dev", "eth0")
+        await run(*inside, self._ip, "link", "set", "eth0", "up")
+        await run(*inside, self._ip, "route", "add", "default", "via", str(self.plan.gateway.ip))
         # What runs on the host reaches pods, and their answers to it find the way.
-        await run("ip", "route", "replace", str(pods), "via", str(address.ip), "dev", self.name)
+        await run(self._ip, "route", "replace", str(pods), "via", str(address.ip), "dev", self.name)
 
     async def disconnect(self, number: int, pods: IPv4Network) -> None:
         """Take the cable away, if the end of the machine has not done it."""
-        await attempt(["ip", "link", "delete", self._cable(number)])
-        await attempt(["ip", "route", "delete", str(pods), "dev", self.name])
+        await attempt([self._ip, "link", "delete", self._cable(number)])
+        await attempt([self._ip, "route", "delete", str(pods), "dev", self.name])
 
     def _cable(self, number: int) -> str:
         return f"{self.name}.{number}"

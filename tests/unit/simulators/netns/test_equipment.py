@@ -17,7 +17,7 @@ def test_scripts_are_shell(name: str) -> None:
 
 
 def test_a_machine_knows_its_own_name_and_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equipment, "plugin_folder", lambda: Path("/usr/lib/cni"))
+    monkeypatch.setattr(equipment, "plugin_folder", lambda _: Path("/usr/lib/cni"))
     address, pods = IPv4Interface("198.18.1.10/24"), IPv4Network("100.64.1.0/24")
     found = equipment.equipment("ngy1", "m1", address, pods, unified_cgroups=False)
     assert found["etc/hosts"][0].splitlines()[-1] == "198.18.1.10 m1"
@@ -30,3 +30,29 @@ def test_a_machine_knows_its_own_name_and_nobody_elses(monkeypatch: pytest.Monke
     assert "failCgroupV1" not in json.loads(other[kubelet][0])
     network = json.loads(found["etc/cni/net.d/10-machine.conflist"][0])
     assert network["plugins"][0]["ipam"]["ranges"] == [[{"subnet": "100.64.1.0/24"}]]
+
+
+def test_what_a_host_lacks_comes_from_packages_and_what_it_has_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, packages = tmp_path / "own", tmp_path / "packages"
+    monkeypatch.setenv("PATH", str(own))
+    monkeypatch.setattr(equipment, "_PLUGINS", (Path(f"{tmp_path}/cni"),))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    programs = ("containerd", "ctr", "runc", "iptables", "ip", "nsenter", "unshare", "setpriv", "pivot_root", "mount")
+    for name in programs:
+        _program(packages / "bin" / name)
+    for name in ("bridge", "host-local", "loopback"):
+        _program(packages / "root" / str(tmp_path).lstrip("/") / "cni" / name)
+    _program(own / "ip")
+    assert equipment.missing(packages) == []
+    assert equipment.host_program("ip", packages) == str(own / "ip")
+    assert equipment.host_program("runc", packages) == str(packages / "bin" / "runc")
+    assert equipment.plugin_folder(packages) == tmp_path / "cni"
+    (complaint,) = equipment.missing()
+    assert "install containerd, iptables, mount, runc, util-linux, containernetworking-plugins" in complaint
+
+
+def _program(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(0o755)

@@ -15,8 +15,9 @@ async def test_a_host_without_what_machines_need_says_what_and_how(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(shutil, "which", lambda name: None if name in ("containerd", "ctr") else f"/usr/bin/{name}")
-    monkeypatch.setattr(equipment, "plugin_folder", lambda: None)
+    lacks = ("containerd", "ctr")
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None if name in lacks else f"/usr/bin/{name}")
+    monkeypatch.setattr(equipment, "plugin_folder", lambda _: None)
     with pytest.raises(CannotHost) as refused:
         await NetnsHost(tmp_path).open()
     assert str(refused.value) == (
@@ -26,7 +27,7 @@ async def test_a_host_without_what_machines_need_says_what_and_how(
 
 
 async def test_one_folder_belongs_to_one_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(equipment, "missing", list)
+    monkeypatch.setattr(equipment, "missing", lambda _: [])
     with (tmp_path / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         host = NetnsHost(tmp_path)

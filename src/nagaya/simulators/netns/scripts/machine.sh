@@ -3,7 +3,8 @@
 # machine its root, says "up", and from then on only collects what others leave behind. When it ends, all ends.
 #
 # In: MACHINE_FOLDER (log/ and root.d/ with files to copy in), MACHINE_NAME, MACHINE_CGROUPS (version 1: lines of
-# "mount options", empty for version 2), MACHINE_PROGRAMS (programs that the machine has, a path per line).
+# "mount options", empty for version 2), MACHINE_PROGRAMS (programs that the machine has, a path per line),
+# MACHINE_PACKAGES (a folder with unpacked packages, for what the host lacks; may be empty).
 set -eu
 
 fs=$MACHINE_FOLDER/fs
@@ -66,6 +67,12 @@ echo "$MACHINE_PROGRAMS" | while read -r program; do
     mount --bind "$program" "$root/usr/local/bin/${program##*/}"
 done
 
+packages=/opt/packages
+if [ -n "$MACHINE_PACKAGES" ]; then
+    mkdir -p "$root$packages"
+    mount --bind "$MACHINE_PACKAGES" "$root$packages"
+fi
+
 cd "$root"
 mkdir -p .host
 pivot_root . .host
@@ -73,6 +80,10 @@ umount -l /.host
 rmdir /.host
 # Volumes that a kubelet mounts must be seen by the containers that run already.
 mount --make-rshared /
+if [ -n "$MACHINE_PACKAGES" ]; then
+    # An overlay would not have it: the packages may be in a folder of the host's root, which is a layer already.
+    cp --recursive --symbolic-link --no-clobber "$packages/usr/." /usr/
+fi
 hostname "$MACHINE_NAME"
 echo 1 > /proc/sys/net/ipv4/ip_forward
 
