@@ -18,6 +18,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "controllers": ("nagaya.cli.controllers:controllers", "Run the controllers against any Kubernetes API."),
     "crds": ("nagaya.cli.crds:crds", "Print the definitions of all kinds, for a Kubernetes of your own."),
     "convert": ("nagaya.cli.convert:convert", "Print Cluster API manifests of older versions as v1beta2."),
+    "tenant": ("nagaya.cli.tenant:tenant", "Back up and restore single tenants."),
     "kubernetes": ("nagaya.cli.kubernetes:kubernetes", "Provide the real Kubernetes programs."),
 }
 
