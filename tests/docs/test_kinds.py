@@ -14,6 +14,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from docs.page import ROOT, section
 from nagaya.api.addons import cluster_resource_set
+from nagaya.api.bootstrap import annotations as boot_data
 from nagaya.api.catalog import PARTS
 from nagaya.api.cluster import annotations as annotations_
 from nagaya.api.cluster import cluster, labels, machine, machine_deployment, machine_set, taint
@@ -75,7 +76,10 @@ def test_a_kind_has_the_columns_that_kubectl_prints(definition: Definition) -> N
     assert told == [(each.name, each.priority > 0, each.description) for each in definition.columns]
 
 
-@pytest.mark.parametrize(("heading", "module"), [("## Labels", labels), ("## Annotations", annotations_)])
+@pytest.mark.parametrize(
+    ("heading", "module"),
+    [("## Labels", labels), ("## Annotations", annotations_), ("## Annotations of boot data", boot_data)],
+)
 def test_labels_and_annotations_mean_what_the_code_says(heading: str, module: ModuleType) -> None:
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+) \|$", section(LABELS, heading), re.MULTILINE)
 

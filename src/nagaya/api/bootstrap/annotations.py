@@ -21,7 +21,5 @@ cloud-init's, such as `proxmox://{{ ds.meta_data.instance_id }}`."""
 KUBELET_CLOUD_PROVIDER: Final = "bootstrap.nagaya.dev/kubelet-cloud-provider"
 """On the infrastructure's object for a cluster: `external` if a cloud controller manager initialises its nodes."""
 
-EXTERNAL: Final = "external"
-
 TOKEN_MADE: Final = "bootstrap.nagaya.dev/token-made"  # noqa: S105 - a name
 """On a KubeadmConfig: its bootstrap token was made for it, so it is revoked once the machine has joined."""

@@ -23,6 +23,7 @@ from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, TenantSecret
 
 _NOTHING_ASKED: Final = KubeletFacts()
+_EXTERNAL: Final = "external"
 NOT_CONNECTED: Final = "the API of the cluster has not been reached yet"
 
 
@@ -106,5 +107,5 @@ def _kubelet(rt: Runtime, cluster: Cluster) -> KubeletFacts:
     return KubeletFacts(
         said.get(annotation.KUBELET_NODE_IP, ""),
         said.get(annotation.KUBELET_PROVIDER_ID, ""),
-        said.get(annotation.KUBELET_CLOUD_PROVIDER, "") == annotation.EXTERNAL,
+        said.get(annotation.KUBELET_CLOUD_PROVIDER, "") == _EXTERNAL,
     )
