@@ -39,6 +39,7 @@ from nagaya.api.simulated.simulated_cluster import SIMULATED_CLUSTERS
 from nagaya.api.simulated.simulated_machine import SIMULATED_MACHINES
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli import heap
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.plane import BURST, QPS, Plane, install
 from nagaya.kube import kubeconfig
@@ -303,6 +304,7 @@ def run() -> None:
     order = Order(**json.load(sys.stdin))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    heap.settle()
     profile = cProfile.Profile()
     if order.profile:
         profile.enable()

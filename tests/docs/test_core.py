@@ -12,13 +12,15 @@ from nagaya.core.cluster import controller as clusters
 from nagaya.core.machine import seen
 from nagaya.core.machine.deletion import apply, node_removal, tenant
 from nagaya.core.machine.deletion.drain import evictions
-from nagaya.kube import controller, remote
+from nagaya.core.machine_deployment import status as machine_deployments
+from nagaya.core.machine_set import status as machine_sets
+from nagaya.kube import controller, details, remote
 
 CORE = (ROOT / "docs/core.md").read_text()
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    rows = re.findall(r"^\| (.+) \| (\d+) \|$", section(CORE, "## Numbers"), re.MULTILINE)
+    rows = re.findall(r"^\| (.+) \| ([\d.]+) \|$", section(CORE, "## Numbers"), re.MULTILINE)
 
     assert {what: float(number) for what, number in rows} == {
         "between two probes of a tenant": remote.PROBE_INTERVAL,
@@ -27,7 +29,11 @@ def test_the_numbers_are_those_of_the_code() -> None:
         "until a tenant is tried again, at most": remote.RECONNECT_INTERVAL,
         "without an answer until the probe has failed": remote.PROBE_GRACE,
         "without an answer until Nodes are unknown": seen.REMOTE_CONDITIONS_GRACE.total_seconds(),
-        "between two writes of a Cluster's numbers": clusters.DETAILS_INTERVAL,
+        "details of a Machine wait for": details.DETAILS_WAIT,
+        "details of a MachineSet wait for": machine_sets.DETAILS_WAIT,
+        "details of a MachineDeployment wait for": machine_deployments.DETAILS_WAIT,
+        "details of a Cluster wait for": clusters.DETAILS_WAIT,
+        "details wait for at most, while the API is slow": details.LONGEST_WAIT,
         "for a new machine to say whether it is up to date": up_to_date.GRACE.total_seconds(),
         "between two goes at a drain": apply.DRAIN_RETRY,
         "evictions in one go": evictions.EVICTION_TIME,

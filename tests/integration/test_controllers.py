@@ -157,6 +157,43 @@ def test_of_two_replicas_one_works_and_the_other_takes_over(request: pytest.Fixt
             assert second.stop()[0] == 0
 
 
+@pytest.mark.parametrize("kind", ["embedded", "real"])
+def test_only_chosen_namespaces_and_labelled_objects_are_looked_after(
+    request: pytest.FixtureRequest, kind: str, tool_home: Path
+) -> None:
+    kubectl: Tool
+    if kind == "embedded":
+        api: RunningServer | RealControlPlane = request.getfixturevalue("server")
+        kubectl = Tool(NAGAYA.with_name("kubectl"), tool_home, api.kubeconfig, "default")
+    else:
+        api = request.getfixturevalue("real_control_plane")
+        kubectl = request.getfixturevalue("real_kubectl")
+    namespaces = ("team-a", "team-b", "team-c")
+    arguments = ("--only=core", "--install-crds", "--namespace=team-a,team-b", "--watch-filter=nagaya")
+    with Controllers(api.kubeconfig, *arguments) as controllers:
+        controllers.says(RUNNING)
+        for namespace in namespaces:
+            kubectl("create", "namespace", namespace)
+        for namespace in reversed(namespaces):
+            for name, filter in (("theirs", "others"), ("nobodys", ""), ("ours", "nagaya")):
+                kubectl("create", "-f", "-", input=yaml.safe_dump(_cluster(namespace, name, filter)))
+        for namespace in ("team-a", "team-b"):
+            where = ("cluster.cluster.x-k8s.io/ours", "--namespace", namespace)
+            kubectl("wait", *where, "--for=jsonpath={.status.phase}=Provisioning", "--timeout=30s")
+        assert controllers.stop()[0] == 0
+    assert "WARNING" not in controllers.said
+    found = kubectl.object("get", "clusters.cluster.x-k8s.io", "--all-namespaces")["items"]
+    held = {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each["metadata"] for each in found}
+    assert len(held) == 9
+    assert {name for name, each in held.items() if each.get("finalizers")} == {"team-a/ours", "team-b/ours"}
+    for name in ("team-a/ours", "team-b/ours"):
+        namespace, cluster = name.split("/")
+        gone = '{"metadata": {"finalizers": null}}'
+        kubectl("patch", "cluster.cluster.x-k8s.io", cluster, "-n", namespace, "--type=merge", "-p", gone)
+    for namespace in namespaces:
+        kubectl("delete", "namespace", namespace, "--wait=false")
+
+
 def test_defaults_and_checks_hold_on_a_real_server_while_it_runs(
     real_control_plane: RealControlPlane, real_kubectl: Tool
 ) -> None:
@@ -172,6 +209,16 @@ def test_defaults_and_checks_hold_on_a_real_server_while_it_runs(
     configurations = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
     assert "nagaya" not in real_kubectl("get", configurations, "-o", "name")
     real_kubectl("create", "--dry-run=server", "-f", "-", input=yaml.safe_dump(_deployment(selects="others")))
+
+
+def _cluster(namespace: str, name: str, filter: str) -> dict[str, Any]:
+    labels = {"cluster.x-k8s.io/watch-filter": filter} if filter else {}
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "metadata": {"namespace": namespace, "name": name, "labels": labels},
+        "spec": {"infrastructureRef": {"apiGroup": "example.com", "kind": "Host", "name": "absent"}},
+    }
 
 
 def _deployment(selects: str = "own") -> dict[str, Any]:

@@ -84,6 +84,13 @@ class Processes:
             parts.append("\n".join([f"--- {name}, last {TAIL_LINES} lines of {len(lines)}:", *lines[-TAIL_LINES:]]))
         return "\n".join(parts)
 
+    def end(self, name: str) -> None:
+        """Kill one process and its children."""
+        process = self._running.pop(name)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
     def end_all(self) -> None:
         """Kill every process and its children; their data is thrown away, so there is nothing to finish."""
         for process in self._running.values():

@@ -92,6 +92,7 @@ class UpstreamManagers:
         self._processes: Processes
         self.client: Client
         """A connection to the API server as the administrator."""
+        self._webhooks: dict[Part, list[str]] = {}
         self.diagnostics: dict[Part, int] = {}
         """The port on loopback where each part serves its metrics."""
 
@@ -99,6 +100,11 @@ class UpstreamManagers:
     def pids(self) -> dict[str, int]:
         """The process of each part, for those who measure."""
         return self._processes.pids
+
+    def end(self, part: Part) -> None:
+        """End one part for good, so that another can take its place."""
+        self._processes.end(part)
+        remove_webhooks(self.client, self._webhooks.pop(part))
 
     def log(self, part: Part) -> Path:
         """Where a part's words are, as long as it runs."""
@@ -139,6 +145,7 @@ class UpstreamManagers:
         self._open.callback(remove_definitions, self.client, install_definitions(self.client, kinds))
         # Before the definitions go: what no longer runs can put no finalizer back.
         self._open.callback(self._processes.end_all)
+        self._open.callback(self._remove_webhooks)
         authority = Authority("upstream-webhooks")
         certificates = self._write_certificates(authority)
         ports = [tuple(free_ports(3)) for _ in self._parts]
@@ -149,7 +156,11 @@ class UpstreamManagers:
             self._await(part, health_port)
             hooks = [document for document in documents[part] if document["kind"] in WEBHOOKS]
             made = install_webhooks(self.client, hooks, part, webhook_port, authority.pair.certificate)
-            self._open.callback(remove_webhooks, self.client, made)
+            self._webhooks[part] = made
+
+    def _remove_webhooks(self) -> None:
+        for made in self._webhooks.values():
+            remove_webhooks(self.client, made)
 
     def _keep_logs(self) -> None:
         if self._logs is not None:

@@ -1,6 +1,8 @@
-"""Addresses on the command line: HOST:PORT, where a command shall listen."""
+"""Addresses on the command line: HOST:PORT, where a command shall listen, addresses of this machine, and its ports."""
 
 from __future__ import annotations
+
+import ipaddress
 
 import click
 
@@ -16,3 +18,26 @@ def address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
             f"{value!r} is not HOST:PORT. Write for example 127.0.0.1:6443, or :0 for any free port."
         )
     return host, int(port)
+
+
+def own_address(_: click.Context, __: click.Parameter, value: str | None) -> str:
+    """An IP address that others can connect to; empty if none is given."""
+    if value is None:
+        return ""
+    try:
+        found = ipaddress.ip_address(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not an IP address.") from None
+    if found.is_unspecified:
+        raise click.BadParameter(
+            f"{value!r} is no address that clients can connect to. Name one of this machine's own."
+        )
+    return str(found)
+
+
+def port_range(_: click.Context, __: click.Parameter, value: str) -> range:
+    """FIRST-LAST, both included."""
+    first, _dash, last = value.partition("-")
+    if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < 65536):
+        raise click.BadParameter(f"{value!r} is not FIRST-LAST. Write for example 16443-17442.")
+    return range(int(first), int(last) + 1)

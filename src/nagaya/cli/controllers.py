@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nagaya.cli.addresses import address
-from nagaya.cli.parts import chosen
+from nagaya.cli.addresses import address, own_address, port_range
+from nagaya.cli.parts import chosen, listed
+from nagaya.cli.up import default_data_dir
 
 if TYPE_CHECKING:
     from nagaya.kube.connection import Connection
 
-PARTS = ("core", "addons", "infrastructure-simulated")
+PARTS = (
+    "core",
+    "bootstrap-kubeadm",
+    "controlplane-kubeadm",
+    "controlplane-hosted",
+    "addons",
+    "infrastructure-simulated",
+)
 
 
 def reachable_address(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -39,6 +47,20 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     metavar="PART,...",
     callback=chosen(PARTS),
     help=f"Run only these parts: {', '.join(PARTS)}. Leave out those that another provider's controllers do.",
+)
+@click.option(
+    "--namespace",
+    "namespaces",
+    metavar="NAMESPACE,...",
+    multiple=True,
+    callback=listed,
+    help="Watch only these namespaces, separated by commas or given several times.  [default: all]",
+)
+@click.option(
+    "--watch-filter",
+    default="",
+    metavar="VALUE",
+    help="Look only after objects with the label cluster.x-k8s.io/watch-filter=VALUE.  [default: all]",
 )
 @click.option(
     "--install-crds",
@@ -66,6 +88,32 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     help="Serve defaults and checks of Nagaya's kinds there and have the API call them. HOST must be an address that "
     "the API server reaches. Not needed with `nagaya up`, which does the same by itself.  [default: nowhere]",
 )
+@click.option(
+    "--tenants-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=lambda: default_data_dir() / "hosted",
+    show_default="~/.local/share/nagaya/hosted",
+    help="Where hosted control planes and the data stores of this machine are kept. Made with the first of them.",
+)
+@click.option(
+    "--tenants-address",
+    metavar="ADDRESS",
+    callback=own_address,
+    help="The address of this machine at which hosted control planes listen.  [default: the one that others see]",
+)
+@click.option(
+    "--tenants-ports",
+    metavar="FIRST-LAST",
+    callback=port_range,
+    default="16443-17442",
+    show_default=True,
+    help="Ports for APIs of hosted control planes that do not ask for one of their own.",
+)
+@click.option(
+    "--stop-tenants",
+    is_flag=True,
+    help="Stop hosted control planes when this command stops. They go on otherwise, and are found at its next start.",
+)
 @click.option("--qps", type=float, default=100.0, show_default=True, help="Requests per second, on average.")
 @click.option("--burst", type=int, default=200, show_default=True, help="Requests at once.")
 @click.option("-v", "--verbose", count=True, help="Say what is done (-v), and every detail (-vv).")
@@ -73,11 +121,17 @@ def controllers(
     kubeconfig: Path | None,
     context: str | None,
     only: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    watch_filter: str,
     install_crds: bool,
     leader_elect: bool,
     lease_namespace: str,
     health: tuple[str, int] | None,
     admission: tuple[str, int] | None,
+    tenants_dir: Path,
+    tenants_address: str,
+    tenants_ports: range,
+    stop_tenants: bool,
     qps: float,
     burst: int,
     verbose: int,
@@ -85,7 +139,8 @@ def controllers(
     """Run Nagaya's controllers against any Kubernetes API until Ctrl-C.
 
     Each part does what the Cluster API provider of that name does, and can be left out: the rest works next to other
-    providers' controllers. `infrastructure-simulated` makes machines that do not exist, for trials.
+    providers' controllers. `infrastructure-simulated` makes machines that do not exist, for trials;
+    `controlplane-hosted` runs control planes as processes of this machine.
 
     An API that does not answer yet, or does not have the kinds yet, is waited for.
 
@@ -93,10 +148,12 @@ def controllers(
     Examples:
       nagaya controllers --kubeconfig ~/.local/share/nagaya/kubeconfig --install-crds
       nagaya controllers --only core --leader-elect --health 127.0.0.1:9440
+      nagaya controllers --namespace team-a,team-b --watch-filter nagaya
     """
     import logging
 
     from nagaya.cli.controllers_run import Settings, run
+    from nagaya.controlplane.hosted.host.settings import HostSettings
 
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=level)
@@ -108,6 +165,9 @@ def controllers(
         health=health,
         admission=admission,
         rate=(qps, burst),
+        namespaces=namespaces,
+        watch_filter=watch_filter,
+        hosting=HostSettings(tenants_dir.absolute(), tenants_address, tenants_ports, stop_with_us=stop_tenants),
     )
     run(settings)
 

@@ -18,9 +18,10 @@ import uvloop
 
 from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.kind import Kind
-from nagaya.cli import management_api
+from nagaya.cli import heap, management_api
 from nagaya.cli.admission import AdmissionServer
 from nagaya.cli.plane import Plane, install
+from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.kube.calls import nothing
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
@@ -50,12 +51,19 @@ class Settings:
     health: tuple[str, int] | None = None
     admission: tuple[str, int] | None = None
     rate: tuple[float, int] = (100.0, 200)
+    namespaces: tuple[str, ...] = ()
+    """Which are watched; all without any."""
+    watch_filter: str = ""
+    """The value of the label that objects must have to be looked after; without one all are."""
+    hosting: HostSettings | None = None
+    """Where on this machine hosted control planes are."""
 
 
 def run(settings: Settings) -> None:
     """Until a signal comes. Raises ClickException for what makes it end by itself."""
     # Made before the event loop runs, so that nothing is asked of an API that may not be there.
     process = _Process(settings)
+    heap.settle()
     uvloop.run(process.run())
 
 
@@ -78,6 +86,9 @@ class _Process:
             parts=settings.parts,
             limit=RateLimit(*settings.rate, world.clock),
             guard=nothing if self._election is None else self._election.guard,
+            namespaces=settings.namespaces,
+            watch_filter=settings.watch_filter,
+            hosting=settings.hosting,
         )
         self._stopped = False
         self._endpoints = Endpoints(self._plane.manager)

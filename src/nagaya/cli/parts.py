@@ -1,4 +1,4 @@
-"""Parts of Nagaya on the command line: `--only core,addons`."""
+"""Several names in one option of the command line: `--only core,addons`."""
 
 from __future__ import annotations
 
@@ -21,3 +21,11 @@ def chosen(available: Collection[str]) -> Callable[[click.Context, click.Paramet
         return wanted
 
     return read
+
+
+def listed(_: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Names that are given several times, separated by commas, or both. An empty one is a mistake, not "all"."""
+    names = [name.strip() for each in value for name in each.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"a name is missing in {','.join(value)!r}.")
+    return tuple(dict.fromkeys(names))

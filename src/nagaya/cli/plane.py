@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import inspect
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from nagaya.api.catalog import PARTS as DEFINITIONS
+from nagaya.api.cluster.labels import WATCH_FILTER
 from nagaya.api.crd import render
 from nagaya.api.kind import Kind
+from nagaya.api.meta import ObjectMeta
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.certificates.key_maker import KeyMaker
+from nagaya.clusters.certificates.reader import SecretReader
+from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
 from nagaya.kube.contract_kinds import ContractKinds
@@ -25,17 +32,23 @@ from nagaya.kube.rate import RateLimit
 from nagaya.kube.recorder import Recorder
 from nagaya.kube.remote import Remotes
 from nagaya.kube.runtime import Runtime
+from nagaya.kube.streams.port_forward import PortForward
+from nagaya.kube.streams.stream import MakeDialer
 from nagaya.kube.tenant_secrets import follow_secrets
 from nagaya.kube.transport import Transport
 from nagaya.world import World
 
 if TYPE_CHECKING:
+    from nagaya.controlplane.hosted.host.settings import HostSettings
     from nagaya.infrastructure.simulated.tenants import Tenants
 
 QPS: Final = 100.0
 BURST: Final = 200
 
-# What each part runs: modules with a function `controller` that makes one from a Runtime.
+# What each part runs: modules with a function `controller` that makes one from a Runtime. It is also given what its
+# further parameters are named after: `tenants`, the simulated clusters of the process; `host` and `stores`, where
+# hosted control planes and their data are on this machine; `reader` and `keys`, which read and make authorities;
+# `dialers`, which make ways to the pods of tenants; `guard`, to be called before a write that no client makes.
 CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     "core": (
         "nagaya.core.cluster.controller",
@@ -43,6 +56,12 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
         "nagaya.core.machine_set.controller",
         "nagaya.core.machine_deployment.controller",
         "nagaya.core.machine_health_check.controller",
+    ),
+    "bootstrap-kubeadm": ("nagaya.bootstrap.kubeadm_config.controller",),
+    "controlplane-kubeadm": ("nagaya.controlplane.kubeadm.wiring",),
+    "controlplane-hosted": (
+        "nagaya.controlplane.hosted.data_store_controller.controller",
+        "nagaya.controlplane.hosted.control_plane.controller",
     ),
     "addons": ("nagaya.addons.resource_set.controller", "nagaya.addons.resource_set_binding.controller"),
     "infrastructure-simulated": (
@@ -52,13 +71,7 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 SIMULATED: Final = "infrastructure-simulated"
-# Those of them that are also given the simulated clusters of the process.
-_WITH_TENANTS: Final = frozenset(
-    {
-        "nagaya.infrastructure.simulated.cluster.controller",
-        "nagaya.infrastructure.simulated.machine.controller",
-    }
-)
+HOSTED: Final = "controlplane-hosted"
 _CRDS: Final = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
 )
@@ -77,29 +90,60 @@ class Plane:
         limit: RateLimit | None = None,
         guard: Callable[[], None] = lambda: None,
         tenant_ports: bool = True,
+        namespaces: Collection[str] = (),
+        watch_filter: str = "",
+        hosting: HostSettings | None = None,
     ) -> None:
-        """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only."""
+        """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only.
+
+        With `namespaces` nothing outside of them exists for this process. With `watch_filter` only objects that have
+        the label cluster.x-k8s.io/watch-filter with this value are looked after. `hosting` says where on this machine
+        hosted control planes are; without it there can be none, whatever the parts.
+        """
         self.tenants: Tenants | None = None
+        dialers: MakeDialer = partial(PortForward, world=world)
         if SIMULATED in parts:
             # Only now, because they bring a whole API server with them.
             from nagaya.infrastructure.simulated.tenants import Tenants
-            from nagaya.infrastructure.simulated.transports import connector
+            from nagaya.infrastructure.simulated.transports import connector, dialer
 
             self.tenants = Tenants(world, listen=tenant_ports)
             connect = connector(self.tenants, connect)
+            dialers = dialer(self.tenants, dialers)
         self.metrics = Metrics()
         self.world = world
         self.client = Client(transport, world=world, limit=limit, guard=guard, told=self.metrics.request)
-        self.manager = Manager(self.client, world, metrics=self.metrics)
+        self.manager = Manager(
+            self.client,
+            world,
+            metrics=self.metrics,
+            cache=Cache(self.client, world, namespaces=namespaces),
+            concerns=_labelled(watch_filter) if watch_filter else None,
+        )
         cache = self.manager.cache
         self.remotes = Remotes(connect, world, guard=guard, told=self.metrics.request)
         self.recorder = Recorder(self.client, world, on_drop=lambda why: self.metrics.events_dropped.labels(why).inc())
         runtime = Runtime(self.client, cache, ContractKinds(cache), self.remotes, self.recorder, world)
         follow_secrets(cache, self.remotes)
+        shared: dict[str, object] = {
+            "tenants": self.tenants,
+            "reader": SecretReader(self.client, cache),
+            "keys": KeyMaker(),
+            "dialers": dialers,
+            "guard": guard,
+        }
+        if HOSTED in parts and hosting is not None:
+            from nagaya.controlplane.hosted.data_store_controller.stores import Stores
+            from nagaya.controlplane.hosted.host.host import Host
+
+            shared |= {"host": Host(hosting, world), "stores": Stores()}
         for part in parts:
+            if part == HOSTED and hosting is None:
+                continue
             for module in CONTROLLERS[part]:
-                given = (runtime, self.tenants) if module in _WITH_TENANTS else (runtime,)
-                controller: Controller = importlib.import_module(module).controller(*given)
+                make = importlib.import_module(module).controller
+                given = {name: shared[name] for name in inspect.signature(make).parameters if name in shared}
+                controller: Controller = make(runtime, **given)
                 self.manager.add(controller)
         self._telling: asyncio.Task[None] | None = None
 
@@ -119,6 +163,10 @@ class Plane:
             await asyncio.gather(self._telling, return_exceptions=True)
             await self.recorder.flush()
         await self.client.close()
+
+
+def _labelled(value: str) -> Callable[[ObjectMeta], bool]:
+    return lambda metadata: metadata.labels.get(WATCH_FILTER) == value
 
 
 async def install(client: Client, parts: Collection[str], *, force: bool = True) -> None:

@@ -3,12 +3,13 @@
 Each answer goes into the cache before the call returns, so the next read of the same controller, and its next
 reconcile, start from what it wrote. What always holds: a deletion names the uid of the object that was meant; a list
 that others write to is replaced only in the state it was read in; no error is swallowed except that an object which
-shall go, or whose status shall be told, is gone already.
+shall go, or whose status shall be told, is gone already; and a status that says less than it could is told soon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -20,11 +21,12 @@ from nagaya.api.untyped import Untyped
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.store import version
 from nagaya.kube.client import Client, Propagation
+from nagaya.kube.details import DETAILS_WAIT, Details
 from nagaya.kube.errors import Conflict, Invalid, NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.owner_change import owner_change
 from nagaya.kube.patches import Apply, Merge
-from nagaya.kube.status_change import leftovers, status_change
+from nagaya.kube.status_change import News, is_news, leftovers, status_change
 
 T = TypeVar("T", bound=Object)
 _NOTHING: Final[Mapping[str, str | None]] = {}
@@ -39,10 +41,11 @@ class Api:
         self._client = client
         self._cache = cache
         self.manager_name = manager_name
+        self._details = Details()
 
     async def create(self, kind: Kind[T], obj: T | Mapping[str, Any]) -> T:
         """Make an object. Raises AlreadyExists and whatever the server objects to."""
-        return self._wrote(kind, await self._client.create(kind, obj))
+        return await self._write(kind, self._client.create(kind, obj))
 
     async def delete(
         self, kind: Kind[T], obj: T, *, propagation: Propagation | None = None, grace_period: int | None = None
@@ -100,7 +103,7 @@ class Api:
             if "finalizers" not in content:
                 try:
                     patch = owner_change(before, owners, changed)
-                    return self._wrote(kind, await self._client.patch(kind, before.namespace, before.name, patch))
+                    return await self._write(kind, self._client.patch(kind, before.namespace, before.name, patch))
                 except Invalid as error:
                     if error.causes:
                         raise
@@ -131,14 +134,11 @@ class Api:
     ) -> T:
         """Server-side apply of an object given by its content, with its namespace and name."""
         metadata = content["metadata"]
-        answer = await self._client.patch(
-            kind,
-            metadata.get("namespace", ""),
-            metadata["name"],
-            Apply(content, self.manager_name, force),
-            subresource=subresource,
+        patch = Apply(content, self.manager_name, force)
+        namespace = metadata.get("namespace", "")
+        return await self._write(
+            kind, self._client.patch(kind, namespace, metadata["name"], patch, subresource=subresource)
         )
-        return self._wrote(kind, answer)
 
     async def status(
         self,
@@ -157,15 +157,54 @@ class Api:
         obj = self._newest(kind, obj)
         wanted = _content(status)
         change = status_change(_status_of(obj), wanted, conditions, fields)
-        if change is None:
-            return obj
+        return await self._tell(kind, obj, wanted, change, conditions, fields)
+
+    async def news(
+        self,
+        kind: Kind[T],
+        obj: T,
+        status: Model | Mapping[str, Any],
+        news: News,
+        *,
+        conditions: Collection[str] = (),
+        fields: Collection[str] = (),
+        wait: float = DETAILS_WAIT,
+    ) -> float | None:
+        """Tell a status as `status` does, if it holds news. Details are told with them, or when they have waited.
+
+        Returns after how many seconds the same has to be told again, for `Result.tell_after`; None if all is told.
+        There are no details of an object that goes: everything is news to whoever waits for its end.
+        """
+        obj = self._newest(kind, obj)
+        present, wanted = _status_of(obj), _content(status)
+        change = status_change(present, wanted, conditions, fields)
+        if change is not None and not obj.metadata.deleting and not is_news(present, change, news):
+            left = self._details.wait(obj.metadata.uid, wait)
+            if left is not None:
+                return left
+        await self._tell(kind, obj, wanted, change, conditions, fields)
+        return None
+
+    async def _tell(
+        self,
+        kind: Kind[T],
+        obj: T,
+        wanted: Mapping[str, Any],
+        change: Mapping[str, Any] | None,
+        conditions: Collection[str],
+        fields: Collection[str],
+    ) -> T:
         metadata = obj.metadata
+        if change is None:
+            self._details.told(metadata.uid)
+            return obj
         patch = Apply({"metadata": {"uid": metadata.uid}, "status": change}, self.manager_name, force=True)
         try:
-            answer = await self._client.patch(kind, metadata.namespace, metadata.name, patch, subresource="status")
+            sent = self._client.patch(kind, metadata.namespace, metadata.name, patch, subresource="status")
+            answer = await self._write(kind, sent)
         except NotFound:
             return obj
-        answer = self._wrote(kind, answer)
+        self._details.told(metadata.uid)
         # Applying removes only what nobody else claims as well.
         rest = leftovers(_status_of(answer), wanted, conditions, fields)
         if rest is None:
@@ -180,8 +219,9 @@ class Api:
     ) -> T:
         metadata = obj.metadata
         patch = Merge(content, metadata.resource_version if locked else None)
-        answer = await self._client.patch(kind, metadata.namespace, metadata.name, patch, subresource=subresource)
-        return self._wrote(kind, answer)
+        return await self._write(
+            kind, self._client.patch(kind, metadata.namespace, metadata.name, patch, subresource=subresource)
+        )
 
     def _newest(self, kind: Kind[T], obj: T) -> T:
         """The object as the cache has it, if that is newer."""
@@ -191,6 +231,13 @@ class Api:
         if held is None or held.metadata.uid != obj.metadata.uid:
             return obj
         return held if version(held) > version(obj) else obj
+
+    async def _write(self, kind: Kind[T], sent: Awaitable[T]) -> T:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        answer = await sent
+        self._details.took(loop.time() - begun)
+        return self._wrote(kind, answer)
 
     def _wrote(self, kind: Kind[T], obj: T) -> T:
         self._cache.wrote(kind, obj)

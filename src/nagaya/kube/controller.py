@@ -8,6 +8,8 @@ many events led to it, in which order, or whether some were missed. What always 
 - Every key is looked at again after a while (the resync), behind all fresh events, in case something outside changed.
 - What somebody wants of an object is looked at at once. A controller that sums up what many others do may let their
   news gather for a moment (`settle`), so that what belongs together is told by one write.
+- What a reconcile has left to tell (`tell_after`) is work at hand: it is told after that time at the latest, and
+  together with whatever happens before.
 """
 
 from __future__ import annotations
@@ -46,9 +48,11 @@ _REMEMBERED_ERRORS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a reconcile asks for. `requeue_after` is for time itself: what others do is told by events."""
+    """What a reconcile asks for. `requeue_after` is for time itself: what others do is told by events. `tell_after`
+    is for details of a status that wait for more to be told with them."""
 
     requeue_after: float | None = None
+    tell_after: float | None = None
 
 
 Reconcile = Callable[[Key], Awaitable[Result | None]]
@@ -77,7 +81,10 @@ class Controller:
         timeout: float = RECONCILE_TIMEOUT,
         resync: float = RESYNC,
         settle: float = 0.0,
+        on_stop: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`on_stop` ends what reconciles have begun and do not wait for. It is called when no reconcile is under way
+        any more."""
         self.name = name
         self.kind = kind
         self._reconcile = reconcile
@@ -87,11 +94,13 @@ class Controller:
         self._timeout = timeout
         self._resync = resync
         self._settle = settle
+        self._on_stop = on_stop
         self._tasks: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._cache: Cache | None = None
         self._queue: Queue | None = None
         self._world: World | None = None
+        self._concerns: Callable[[ObjectMeta], bool] | None = None
         self._told: OrderedDict[str, None] = OrderedDict()
         self._settling = False
         self.errors: dict[Key, str] = {}
@@ -124,9 +133,23 @@ class Controller:
                 self._cache.start(kind)
             self._subscribe(self._cache, watch)
 
-    def start(self, cache: Cache, world: World, metrics: Metrics) -> None:
-        """Begin to work. The kinds that it hears of must be in the cache, and synced."""
-        self._cache, self._world = cache, world
+    def look_at(self, keys: Iterable[Key]) -> None:
+        """Hear of news that no kind in the cache tells, such as those of tenants. Without effect unless it runs: at
+        the start everything is looked at anyway."""
+        if self.running:
+            for key in keys:
+                self.queue.gather(key, self._settle)
+
+    def start(
+        self,
+        cache: Cache,
+        world: World,
+        metrics: Metrics,
+        concerns: Callable[[ObjectMeta], bool] | None = None,
+    ) -> None:
+        """Begin to work. The kinds that it hears of must be in the cache, and synced. Objects that are not its concern
+        are left alone, whatever happens to them."""
+        self._cache, self._world, self._concerns = cache, world, concerns
         queue = self._queue = Queue(world.clock, world.random, on_add=metrics.adds.labels(self.name).inc)
         _export(self.name, queue, metrics)
         self._settling = True
@@ -157,6 +180,8 @@ class Controller:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        if self._on_stop is not None:
+            await self._on_stop()
 
     def _subscribe(self, cache: Cache, watch: Watch) -> None:
         queue = self.queue
@@ -211,7 +236,16 @@ class Controller:
                 errors.inc()
                 retries.inc()
 
+    def _is_concern(self, key: Key) -> bool:
+        if self._concerns is None or self._cache is None:
+            return True
+        obj = self._cache.get(self.kind, key)
+        # Of what is gone nothing is known any more: whatever was kept of it goes.
+        return obj is None or self._concerns(obj.metadata)
+
     async def _one(self, queue: Queue, key: Key) -> ReconcileResult:
+        if not self._is_concern(key):
+            return "success"
         limit = asyncio.timeout(self._timeout)
         try:
             async with limit:
@@ -234,10 +268,14 @@ class Controller:
             return "error"
         self.errors.pop(key, None)
         queue.forget(key)
-        if result is not None and result.requeue_after is not None:
-            queue.add_after(key, result.requeue_after)
-            return "requeue_after"
-        return "success"
+        if result is None:
+            return "success"
+        if result.tell_after is not None:
+            queue.gather(key, result.tell_after)
+        if result.requeue_after is None:
+            return "success"
+        queue.add_after(key, result.requeue_after)
+        return "requeue_after"
 
     def _failed(self, key: Key, error: BaseException, delay: float) -> None:
         sentence = f"{type(error).__name__}: {error}"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
+from nagaya.api.meta import ObjectMeta
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
 from nagaya.kube.controller import Controller
@@ -25,13 +27,22 @@ class Manager:
     """The controllers of one process, and the cache that they share."""
 
     def __init__(
-        self, client: Client, world: World, *, metrics: Metrics | None = None, cache: Cache | None = None
+        self,
+        client: Client,
+        world: World,
+        *,
+        metrics: Metrics | None = None,
+        cache: Cache | None = None,
+        concerns: Callable[[ObjectMeta], bool] | None = None,
     ) -> None:
+        """`concerns` says of which objects the controllers are in charge, by their metadata; of all without it. The
+        rest is somebody else's: read, and not looked after."""
         self.client = client
         self.world = world
         self.metrics = Metrics() if metrics is None else metrics
         self.cache = Cache(client, world) if cache is None else cache
         self.controllers: list[Controller] = []
+        self._concerns = concerns
         self._started = False
         self._standing_by = False
         self._stopping = False
@@ -63,7 +74,7 @@ class Manager:
         self.start_cache()
         await self.cache.synced()
         for controller in self.controllers:
-            controller.start(self.cache, self.world, self.metrics)
+            controller.start(self.cache, self.world, self.metrics, self._concerns)
         self._started = True
         log.info("%d controllers are running", len(self.controllers))
 

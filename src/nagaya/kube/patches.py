@@ -1,4 +1,4 @@
-"""The three ways to change an object, and the smallest merge patch between two states of one.
+"""The three ways to change an object, the smallest merge patch between two states of one, and what is in another.
 
 Nothing is ever written back whole: typed objects have lost the fields that Nagaya does not know.
 """
@@ -84,6 +84,19 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)
+
+
+def contains(present: Any, wanted: Any) -> bool:
+    """Whether all of a JSON value is in another: members of objects, and entries of lists in any order."""
+    if isinstance(wanted, Mapping):
+        return isinstance(present, Mapping) and all(
+            name in present and contains(present[name], value) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        return isinstance(present, list | tuple) and all(
+            any(contains(entry, value) for entry in present) for value in wanted
+        )
+    return same(present, wanted)
 
 
 def _without_nulls(content: Mapping[str, Any]) -> dict[str, Any]:

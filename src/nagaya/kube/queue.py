@@ -9,7 +9,7 @@ What always holds:
   ahead.
 - Of several delays for a key the earliest wins. A delay is not shortened or cancelled by work that happens before it.
 - News of a key may gather for a moment: all that comes meanwhile leads to one turn, which is not later for it. Work
-  that begins before sees it all and needs no second turn.
+  that begins before sees it all and needs no second turn. Of several such moments the earliest wins, too.
 - A key that failed comes back after 5 ms, doubled with each failure up to 1000 s, until `forget`.
 """
 
@@ -61,7 +61,7 @@ class Queue:
         self._again: dict[Key, tuple[Priority, float]] = {}
         self._timers: dict[Key, tuple[float, asyncio.TimerHandle, Priority]] = {}
         self._retries: dict[Key, tuple[float, asyncio.TimerHandle]] = {}
-        self._gathering: dict[Key, asyncio.TimerHandle] = {}
+        self._gathering: dict[Key, tuple[float, asyncio.TimerHandle]] = {}
         self._failures: dict[Key, int] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
         self._idle_waiters: list[asyncio.Future[None]] = []
@@ -119,8 +119,17 @@ class Queue:
         """Have a key worked on some time after the first news of it, for all the news there are by then."""
         if seconds <= 0 or self._is_waiting(key):
             self.add(key)
-        elif not self._closed and key not in self._gathering:
-            self._gathering[key] = asyncio.get_running_loop().call_later(seconds, self._gathered, key)
+            return
+        if self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        when = loop.time() + seconds
+        pending = self._gathering.get(key)
+        if pending is not None:
+            if pending[0] <= when:
+                return
+            pending[1].cancel()
+        self._gathering[key] = (when, loop.call_at(when, self._gathered, key))
 
     def add_after(self, key: Key, seconds: float, priority: Priority = Priority.FRESH) -> None:
         """Have a key worked on when some time has passed. If that was asked for already, the earlier moment counts."""
@@ -210,8 +219,8 @@ class Queue:
             timer.cancel()
         for _, timer in self._retries.values():
             timer.cancel()
-        for handle in self._gathering.values():
-            handle.cancel()
+        for _, timer in self._gathering.values():
+            timer.cancel()
         self._timers.clear()
         self._retries.clear()
         self._gathering.clear()
@@ -256,7 +265,7 @@ class Queue:
     def _cancel_gathering(self, key: Key) -> None:
         pending = self._gathering.pop(key, None)
         if pending is not None:
-            pending.cancel()
+            pending[1].cancel()
 
     def _due(self, key: Key) -> None:
         _, _, priority = self._timers.pop(key)

@@ -3,17 +3,48 @@
 Several controllers write to the status of one object, each its own fields and its own types of conditions. A controller
 compares and sends only those. Server-side apply then removes what it no longer names, unless somebody else claims it
 too; that remainder is found afterwards.
+
+Of what changes, some is news that others act on, and the rest are details: numbers that count up, messages that say
+what is waited for. Details that are about to change again need not be written each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from nagaya.kube.patches import same
 
 _ABSENT: Final = object()
 _CONDITIONS: Final = "conditions"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What of a status others act on."""
+
+    fields: Collection[str] = ()
+    """Fields that are news whenever they change: what has come into being, or is needed after a crash."""
+    turns: Collection[str] = ()
+    """Fields that are news when they change from one value to another. Their first value is none."""
+    conditions: Collection[str] = ()
+    """Types of conditions that are news when they turn to True or away from it. What is said first is none."""
+
+
+def is_news(present: Mapping[str, Any], change: Mapping[str, Any], news: News) -> bool:
+    """Whether a change of a status holds anything that others act on."""
+    for field in news.fields:
+        path = field.split(".")
+        if not same(_at(present, path), _at(change, path)):
+            return True
+    for field in news.turns:
+        path = field.split(".")
+        before = _at(present, path)
+        if before is not _ABSENT and not same(before, _at(change, path)):
+            return True
+    earlier, later = _owned(present, news.conditions), _owned(change, news.conditions)
+    return any(_holds(told) != _holds(later.get(type)) for type, told in earlier.items())
 
 
 def status_change(
@@ -67,6 +98,10 @@ def leftovers(
 def _owned(status: Mapping[str, Any], types: Collection[str]) -> dict[str, Mapping[str, Any]]:
     listed = status.get(_CONDITIONS) or ()
     return {each["type"]: each for each in listed if isinstance(each, Mapping) and each.get("type") in types}
+
+
+def _holds(condition: Mapping[str, Any] | None) -> bool:
+    return condition is not None and condition.get("status") == "True"
 
 
 def _at(content: Mapping[str, Any], path: list[str]) -> Any:

@@ -54,4 +54,4 @@ def test_a_cluster_comes_up_rolls_scales_and_goes_away_with_upstreams_definition
 
         await lab.until("everything is gone", gone)
 
-    play_real(control_plane, scenario, definitions=(SIMULATED,))
+    play_real(control_plane, scenario, parts=("core", "addons", SIMULATED), definitions=(SIMULATED,))

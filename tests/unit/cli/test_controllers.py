@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -56,3 +57,14 @@ def test_admission_needs_an_address_that_can_be_called(host: str) -> None:
     code, output = refused(f"--admission={host}:9443")
     assert code == 2
     assert "is no address that the API server can call" in output
+
+
+def test_namespaces_are_given_one_by_one_or_together_and_no_name_is_empty() -> None:
+    option = next(each for each in controllers.params if each.name == "namespaces")
+    read = option.process_value
+    context = click.Context(controllers)
+    assert read(context, ("a,b", "c", "a")) == ("a", "b", "c")
+    assert read(context, ()) == ()
+    code, output = refused("--namespace=a,,b")
+    assert code == 2
+    assert output.endswith("Error: Invalid value for '--namespace': a name is missing in 'a,,b'.")

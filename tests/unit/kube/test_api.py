@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from nagaya.kube.conditions import condition, set_condition
 from nagaya.kube.errors import Conflict, Invalid
 from nagaya.kube.key import Key
 from nagaya.kube.patches import Apply, Merge
+from nagaya.kube.status_change import News
 from nagaya.world import World
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -290,3 +292,43 @@ async def test_the_status_of_an_object_that_is_gone_is_told_to_nobody(here: Here
     assert await here.api.status(BOATS, boat, {"size": 1}, fields={"size"}) is not None
     await here.cache.current()
     assert here.cache.get(BOATS, A) is None
+
+
+async def test_details_are_told_with_the_next_news_or_when_they_have_waited(here: Here) -> None:
+    news = News(fields=("phase",))
+
+    async def tell(size: int, phase: str | None, wait: float = 60.0) -> float | None:
+        told = BoatStatus(size=size, phase=phase)
+        return await here.api.news(BOATS, here.boat, told, news, fields=("size", "phase"), wait=wait)
+
+    before = await here.writes()
+    left = await tell(1, None)
+    assert left is not None
+    assert 59 < left <= 60
+    assert await here.writes() == before
+    assert await tell(2, "Afloat") is None
+    assert here.boat.status == BoatStatus(size=2, phase="Afloat")
+    assert await tell(2, "Afloat") is None
+    assert await here.writes() == before + 1
+    assert await tell(3, "Afloat", wait=0.01) is not None
+    await asyncio.sleep(0.02)
+    assert await tell(4, "Afloat", wait=0.01) is None
+    assert here.boat.status.size == 4
+
+
+async def test_details_that_are_right_again_are_forgotten(here: Here) -> None:
+    async def tell(size: int | None) -> float | None:
+        return await here.api.news(BOATS, here.boat, BoatStatus(size=size), News(), fields=("size",), wait=0.05)
+
+    assert await tell(1) is not None
+    assert await tell(None) is None
+    await asyncio.sleep(0.06)
+    assert await tell(2) is not None
+
+
+async def test_nothing_waits_on_an_object_that_goes(here: Here) -> None:
+    boat = await here.api.metadata(BOATS, here.boat, finalizers=("example.com/anchor",))
+    going = await here.api.delete(BOATS, boat)
+    assert going is not None
+    assert await here.api.news(BOATS, going, BoatStatus(size=1), News(), fields=("size",), wait=60) is None
+    assert here.boat.status.size == 1

@@ -88,6 +88,98 @@ def test_news_of_others_settle_and_what_is_wanted_does_not_wait() -> None:
     run(main())
 
 
+def test_what_is_left_to_tell_is_work_at_hand_and_waits_for_no_longer_than_it_may() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        put(server, "a")
+        turns: list[float] = []
+
+        async def reconcile(key: Key) -> Result:
+            turns.append(asyncio.get_running_loop().time())
+            return Result(requeue_after=None if len(turns) < 3 else 100.0, tell_after=1.0 if len(turns) < 3 else None)
+
+        async with running(server, reconcile) as manager:
+            await manager.idle()
+            begin = turns[0]
+            assert [round(turn - begin, 3) for turn in turns] == [0.0, 1.0, 2.0]
+            await asyncio.sleep(99)
+            assert len(turns) == 3
+            await asyncio.sleep(2)
+            assert len(turns) == 4
+
+    run(main())
+
+
+def test_news_from_elsewhere_gather_like_those_of_others_and_only_while_it_runs() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        turns: list[float] = []
+
+        async def reconcile(key: Key) -> None:
+            turns.append(asyncio.get_running_loop().time())
+
+        async with running(server, reconcile, settle=1.0) as manager:
+            (controller,) = manager.controllers
+            begin = asyncio.get_running_loop().time()
+            controller.look_at([A])
+            await asyncio.sleep(0.5)
+            controller.look_at([A])
+            await manager.idle()
+            assert [round(turn - begin, 3) for turn in turns] == [1.0]
+        controller.look_at([A])
+        await asyncio.sleep(5)
+        assert len(turns) == 1
+
+    run(main())
+
+
+def test_what_was_begun_ends_when_no_reconcile_is_under_way_any_more() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        put(server, "a")
+        told: list[str] = []
+
+        async def reconcile(key: Key) -> None:
+            await asyncio.sleep(2)
+            told.append("reconciled")
+
+        async def ended() -> None:
+            told.append("ended")
+
+        async with running(server, reconcile, on_stop=ended):
+            await asyncio.sleep(1)
+        assert told == ["reconciled", "ended"]
+
+    run(main())
+
+
+def test_objects_of_others_are_left_alone_until_they_are_handed_over() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        put(server, "a", mine="yes")
+        put(server, "b")
+        keys: list[Key] = []
+
+        async def reconcile(key: Key) -> None:
+            keys.append(key)
+
+        world = virtual_world()
+        manager = Manager(server.client(world), world, concerns=lambda metadata: "mine" in metadata.labels)
+        manager.add(Controller("test", CRATES, reconcile, resync=10.0))
+        await manager.start()
+        await asyncio.sleep(30)
+        assert {*keys} == {A}
+        put(server, "b", mine="yes")
+        await manager.idle()
+        assert keys[-1] == B
+        server.remove(COLLECTION, "n", "b")
+        await manager.idle()
+        assert keys[-2:] == [B, B]
+        await manager.stop()
+
+    run(main())
+
+
 def test_an_event_goes_before_what_was_there_at_the_start() -> None:
     async def main() -> None:
         server = FakeServer()

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagaya.kube.patches import difference, same
+from nagaya.kube.patches import contains, difference, same
 
 VALUES = st.recursive(
     st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b"]),
@@ -57,3 +58,24 @@ def test_tuples_and_lists_are_the_same() -> None:
 def test_a_null_means_absent() -> None:
     assert difference({"a": None}, {}) is None
     assert difference({}, {"a": {"b": None, "c": 1}}) == {"a": {"c": 1}}
+
+
+@given(VALUES)
+def test_everything_contains_itself(value: Any) -> None:
+    assert contains(value, value)
+
+
+@pytest.mark.parametrize(
+    ("present", "wanted", "answer"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ([1, 2, 3], [3, 1], True),
+        ([{"k": "a", "v": 1}], [{"k": "a"}], True),
+        ([], [1], False),
+        (True, 1, False),
+        (None, {}, False),
+    ],
+)
+def test_a_part_is_contained_in_the_whole(present: Any, wanted: Any, answer: bool) -> None:
+    assert contains(present, wanted) is answer

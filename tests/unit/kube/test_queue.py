@@ -124,6 +124,21 @@ def test_news_that_gather_lead_to_one_turn_at_the_time_of_the_first() -> None:
     run(main())
 
 
+def test_news_that_wait_less_do_not_wait_for_those_that_wait_longer() -> None:
+    async def main() -> None:
+        work = queue()
+        work.gather(A, 5.0)
+        work.gather(A, 1.0)
+        work.gather(A, 3.0)
+        await asyncio.sleep(1.1)
+        assert await drain(work) == [A]
+        assert not work.busy
+        await asyncio.sleep(10)
+        assert work.adds == 1
+
+    run(main())
+
+
 def test_work_that_begins_before_sees_all_news_that_gathered() -> None:
     async def main() -> None:
         work = queue()

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nagaya.kube.status_change import leftovers, status_change
+import pytest
+
+from nagaya.kube.status_change import News, is_news, leftovers, status_change
 
 READY = {
     "type": "Ready",
@@ -67,3 +69,44 @@ def test_what_others_keep_alive_is_removed_by_name() -> None:
         "conditions": [FOREIGN],
     }
     assert leftovers(present, present, {"Ready"}, {"phase", "inner.a"}) is None
+
+
+def told(status: str) -> dict[str, Any]:
+    return {"conditions": [{**READY, "status": status}]}
+
+
+def test_fields_that_are_always_news_are_so_from_their_first_value_on() -> None:
+    news = News(fields=("initialization.done",))
+    assert is_news({}, {"initialization": {"done": True}}, news)
+    assert is_news({"initialization": {"done": True}}, {}, news)
+    assert not is_news({"replicas": 1}, {"replicas": 2}, news)
+
+
+def test_a_phase_is_news_when_it_turns_and_not_when_it_begins() -> None:
+    news = News(turns=("phase",))
+    assert not is_news({}, {"phase": "Pending"}, news)
+    assert not is_news({"phase": "Pending"}, {"phase": "Pending", "replicas": 2}, news)
+    assert is_news({"phase": "Pending"}, {"phase": "Running"}, news)
+    assert is_news({"phase": "Pending"}, {}, news)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("False", "True", True),
+        ("Unknown", "True", True),
+        ("True", "False", True),
+        ("True", "Unknown", True),
+        ("False", "Unknown", False),
+        ("True", "True", False),
+    ],
+)
+def test_a_condition_is_news_when_it_turns_to_true_or_away_from_it(before: str, after: str, expected: bool) -> None:
+    news = News(conditions=("Ready",))
+    assert is_news(told(before), told(after), news) is expected
+    assert not is_news({}, told(after), news)
+    assert not is_news(told(before), told(after), News(conditions=("Other",)))
+
+
+def test_a_condition_that_held_and_is_no_longer_told_is_news() -> None:
+    assert is_news(told("True"), {}, News(conditions=("Ready",)))

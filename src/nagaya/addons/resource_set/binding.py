@@ -17,10 +17,9 @@ from nagaya.api.addons.cluster_resource_set_binding import (
     ResourceBinding,
     ResourceSetBinding,
 )
-from nagaya.api.meta import OwnerReference
+from nagaya.api.cluster.labels import WATCH_FILTER
+from nagaya.clusters.owners import Owners, names, owner, with_owner
 from nagaya.kube.key import Key
-
-Owners = tuple[OwnerReference, ...]
 
 
 def noted(binding: ClusterResourceSetBinding | None, name: str, reference: ResourceRef) -> ResourceBinding | None:
@@ -33,12 +32,16 @@ def noted(binding: ClusterResourceSetBinding | None, name: str, reference: Resou
 def new_binding(cluster: Key, resource_set: ClusterResourceSet, brought: Iterable[ResourceBinding]) -> dict[str, Any]:
     """The first record of a cluster."""
     entry = ResourceSetBinding(cluster_resource_set_name=resource_set.metadata.name, resources=tuple(brought))
+    metadata: dict[str, Any] = {
+        "namespace": cluster.namespace,
+        "name": cluster.name,
+        "ownerReferences": msgspec.to_builtins((owner(CLUSTER_RESOURCE_SETS, resource_set),)),
+    }
+    if value := resource_set.metadata.labels.get(WATCH_FILTER):
+        # Who is in charge of the set is in charge of its records.
+        metadata["labels"] = {WATCH_FILTER: value}
     return {
-        "metadata": {
-            "namespace": cluster.namespace,
-            "name": cluster.name,
-            "ownerReferences": msgspec.to_builtins((owner_of(resource_set),)),
-        },
+        "metadata": metadata,
         "spec": {"clusterName": cluster.name, "bindings": msgspec.to_builtins((entry,))},
     }
 
@@ -55,40 +58,22 @@ def recorded(
     wanted = ResourceSetBinding(cluster_resource_set_name=name, resources=resources)
     others = binding.spec.bindings
     bindings = (*others, wanted) if entry is None else tuple(wanted if each is entry else each for each in others)
-    return _change(binding, bindings, owners_with(binding.metadata.owner_references, resource_set))
+    wanted_owner = owner(CLUSTER_RESOURCE_SETS, resource_set)
+    return _change(binding, bindings, with_owner(binding.metadata.owner_references, wanted_owner))
 
 
 def without(binding: ClusterResourceSetBinding, resource_set: ClusterResourceSet) -> dict[str, Any] | None:
     """The merge patch that removes a set from a record, None if it is not in there."""
     name = resource_set.metadata.name
     bindings = tuple(each for each in binding.spec.bindings if each.cluster_resource_set_name != name)
-    owners = tuple(each for each in binding.metadata.owner_references if not _names(each, resource_set))
+    present = binding.metadata.owner_references
+    owners = tuple(each for each in present if not names(each, CLUSTER_RESOURCE_SETS, resource_set))
     return _change(binding, bindings, owners)
 
 
 def only_of(binding: ClusterResourceSetBinding, resource_set: ClusterResourceSet) -> bool:
     """Whether a record has no entry but that of a set."""
     return all(each.cluster_resource_set_name == resource_set.metadata.name for each in binding.spec.bindings)
-
-
-def owner_of(resource_set: ClusterResourceSet) -> OwnerReference:
-    """The reference to a set that owns something."""
-    return OwnerReference(
-        api_version=CLUSTER_RESOURCE_SETS.api_version,
-        kind=CLUSTER_RESOURCE_SETS.kind,
-        name=resource_set.metadata.name,
-        uid=resource_set.metadata.uid,
-    )
-
-
-def owners_with(present: Owners, resource_set: ClusterResourceSet) -> Owners:
-    """The owners, with a set among them once."""
-    wanted = owner_of(resource_set)
-    for index, each in enumerate(present):
-        if _names(each, resource_set):
-            same = (each.api_version, each.uid) == (wanted.api_version, wanted.uid)
-            return present if same else (*present[:index], wanted, *present[index + 1 :])
-    return (*present, wanted)
 
 
 def _change(
@@ -114,9 +99,3 @@ def _with(resources: tuple[ResourceBinding, ...], wanted: ResourceBinding) -> tu
 
 def _same(one: ResourceRef, other: ResourceRef) -> bool:
     return (one.kind, one.name) == (other.kind, other.name)
-
-
-def _names(owner: OwnerReference, resource_set: ClusterResourceSet) -> bool:
-    group = owner.api_version.rpartition("/")[0]
-    kind = CLUSTER_RESOURCE_SETS
-    return (group, owner.kind, owner.name) == (kind.group, kind.kind, resource_set.metadata.name)

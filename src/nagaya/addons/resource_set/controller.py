@@ -11,18 +11,11 @@ import logging
 from typing import Final
 
 from nagaya.addons.resource_set import contents
-from nagaya.addons.resource_set.binding import owners_with
 from nagaya.addons.resource_set.contents import Contents, kind_of
-from nagaya.addons.resource_set.errands import MANAGER, Errands, Returned
+from nagaya.addons.resource_set.errands import MANAGER, Errands
 from nagaya.addons.resource_set.plan import Plan, plan
 from nagaya.addons.resource_set.seen import Resource, Seen, sites_of
-from nagaya.addons.resource_set.status import (
-    CONDITIONS,
-    FIELDS,
-    status,
-    status_of_unusable,
-    status_while_paused,
-)
+from nagaya.addons.resource_set.status import CONDITIONS, FIELDS, status, status_of_unusable
 from nagaya.addons.resource_set.watches import selecting, watches
 from nagaya.api.addons.cluster_resource_set import (
     CLUSTER_RESOURCE_SETS,
@@ -33,9 +26,12 @@ from nagaya.api.addons.cluster_resource_set import (
 from nagaya.api.admission.selector import InvalidSelector
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.pause import why_paused
+from nagaya.clusters.failures import worst
+from nagaya.clusters.finalizer import release
+from nagaya.clusters.owners import owner, with_owner
+from nagaya.clusters.pause import status_while_paused
 from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import Controller
-from nagaya.kube.errors import Conflict
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote
 from nagaya.kube.runtime import Runtime
@@ -56,14 +52,16 @@ class ResourceSets:
     def __init__(self, rt: Runtime) -> None:
         self._rt = rt
         self._api = rt.api(MANAGER)
-        self._errands = Errands(rt, self._look_at)
         self._contents = Contents(rt.client, rt.cache)
         self._connected: dict[Key, Remote] = {}
         self._said: dict[Key, tuple[str, ...]] = {}
         contents.start(rt.cache)
         if not rt.cache.has(CLUSTERS):
             rt.cache.start(CLUSTERS)
-        self.controller = Controller(NAME, CLUSTER_RESOURCE_SETS, self.reconcile, watches=watches(rt.cache))
+        self.controller = Controller(
+            NAME, CLUSTER_RESOURCE_SETS, self.reconcile, watches=watches(rt.cache), on_stop=self._stop
+        )
+        self._errands = Errands(rt, self.controller.look_at)
         rt.cache.subscribe(CLUSTERS, self._cluster_changed)
         rt.remotes.subscribe(self._tenant_changed)
 
@@ -87,7 +85,7 @@ class ResourceSets:
         returned = await self._errands.send(resource_set, planned.errands)
         await self._tell(resource_set, status(seen, planned, returned, self._rt.world.clock.now()))
         if returned.problems:
-            raise _one(returned)
+            raise worst(returned.problems, "; ".join(map(str, returned.problems)))
 
     async def _observe(self, resource_set: ClusterResourceSet) -> Seen:
         try:
@@ -111,8 +109,8 @@ class ResourceSets:
             kind = kind_of(each)
             head = self._rt.cache.get(kind, Key(resource_set.metadata.namespace, each.name))
             if head is not None:
-                owners = owners_with(head.metadata.owner_references, resource_set)
-                await self._api.metadata(kind, head, owners=owners)
+                wanted = owner(CLUSTER_RESOURCE_SETS, resource_set)
+                await self._api.metadata(kind, head, owners=with_owner(head.metadata.owner_references, wanted))
 
     async def _hold(self, resource_set: ClusterResourceSet) -> ClusterResourceSet:
         """Nothing is done for a set that could vanish without being taken off the records."""
@@ -125,8 +123,7 @@ class ResourceSets:
         if FINALIZER not in resource_set.metadata.finalizers:
             return
         await self._errands.retract(resource_set)
-        left = tuple(each for each in resource_set.metadata.finalizers if each != FINALIZER)
-        await self._api.metadata(CLUSTER_RESOURCE_SETS, resource_set, finalizers=left)
+        await release(self._rt, self._api, CLUSTER_RESOURCE_SETS, resource_set, FINALIZER)
         log.info("ClusterResourceSet %s: it is off all records, so it is let go.", Key.of(resource_set))
 
     async def _tell(self, resource_set: ClusterResourceSet, told: ClusterResourceSetStatus) -> None:
@@ -156,17 +153,9 @@ class ResourceSets:
         elif self._connected.get(key) is not remote:
             self._connected[key] = remote
             cluster = self._rt.cache.get(CLUSTERS, key)
-            for each in () if cluster is None else selecting(self._rt.cache, cluster):
-                self._look_at(each)
+            if cluster is not None:
+                self.controller.look_at(selecting(self._rt.cache, cluster))
 
-    def _look_at(self, key: Key) -> None:
-        if self.controller.running:
-            self.controller.queue.add(key)
-
-
-def _one(returned: Returned) -> Exception:
-    """What to raise: a conflict only if there is nothing worse, since it is retried without a word."""
-    serious = [each for each in returned.problems if not isinstance(each, Conflict)]
-    if len(serious) > 1:
-        return ExceptionGroup("; ".join(map(str, serious)), serious)
-    return (serious or list(returned.problems))[0]
+    async def _stop(self) -> None:
+        """What is under way to clusters ends here: another process may be in charge in a moment."""
+        await self._errands.close()

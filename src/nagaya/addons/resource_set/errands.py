@@ -40,7 +40,7 @@ class Returned:
 class Errands:
     """All errands of this process."""
 
-    def __init__(self, rt: Runtime, look_at: Callable[[Key], None]) -> None:
+    def __init__(self, rt: Runtime, look_at: Callable[[Iterable[Key]], None]) -> None:
         self._rt = rt
         self._api = rt.api(MANAGER)
         self._look_at = look_at
@@ -64,7 +64,7 @@ class Errands:
         outcomes |= self._collect(key)
         late = [task for place, task in self._tasks.items() if place[0] == key]
         for task in late:
-            task.add_done_callback(lambda _: self._look_at(key))
+            task.add_done_callback(lambda _: self._look_at((key,)))
         return Returned(tuple(problem for each in outcomes.values() for problem in each), len(late))
 
     def _collect(self, key: Key) -> dict[tuple[Key, Key], list[Exception]]:
@@ -89,7 +89,14 @@ class Errands:
 
     async def abandon(self, key: Key) -> None:
         """Call off all errands of a set."""
-        tasks = [self._tasks.pop(place) for place in [*self._tasks] if place[0] == key]
+        await self._call_off([place for place in self._tasks if place[0] == key])
+
+    async def close(self) -> None:
+        """Call off all errands. What was brought and is not on record is brought again by whoever comes next."""
+        await self._call_off([*self._tasks])
+
+    async def _call_off(self, places: Iterable[tuple[Key, Key]]) -> None:
+        tasks = [self._tasks.pop(place) for place in places]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -21,9 +21,10 @@ from nagaya.api.addons.cluster_resource_set import (
     ClusterResourceSetStatus,
 )
 from nagaya.api.cluster.pause import CONDITION as PAUSED_CONDITION
-from nagaya.api.cluster.pause import NOT_PAUSED, PAUSED
 from nagaya.api.meta import Condition
-from nagaya.kube.conditions import condition, get, set_condition
+from nagaya.clusters.conditions import with_conditions
+from nagaya.clusters.pause import NOT_PAUSED
+from nagaya.kube.conditions import Conditions, condition, get
 
 CONDITIONS: Final = (RESOURCES_APPLIED, PAUSED_CONDITION)
 FIELDS: Final = ("observedGeneration",)
@@ -33,7 +34,7 @@ _CHECK_THE_LOGS: Final = "Please check controller logs for errors"
 def status(seen: Seen, plan: Plan, returned: Returned, now: datetime) -> ClusterResourceSetStatus:
     """The status after all errands that could be done in a moment. One without a failure stands for the generation."""
     before = seen.resource_set.status
-    told = [not_paused()]
+    told = [NOT_PAUSED]
     if (applied := resources_applied(seen, plan, returned)) is not None:
         told.append(applied)
     complete = not returned.problems and not plan.wrong_type
@@ -44,16 +45,10 @@ def status(seen: Seen, plan: Plan, returned: Returned, now: datetime) -> Cluster
     )
 
 
-def status_while_paused(resource_set: ClusterResourceSet, why: str, now: datetime) -> ClusterResourceSetStatus:
-    """The status of a set that is left alone: what it was, and that it is paused."""
-    told = condition(PAUSED_CONDITION, True, PAUSED, why)
-    return msgspec.structs.replace(resource_set.status, conditions=_with(resource_set, [told], now))
-
-
 def status_of_unusable(resource_set: ClusterResourceSet, now: datetime) -> ClusterResourceSetStatus:
     """The status of a set whose selector cannot be understood."""
     told = condition(RESOURCES_APPLIED, False, INTERNAL_ERROR, _CHECK_THE_LOGS)
-    return msgspec.structs.replace(resource_set.status, conditions=_with(resource_set, [not_paused(), told], now))
+    return msgspec.structs.replace(resource_set.status, conditions=_with(resource_set, (NOT_PAUSED, told), now))
 
 
 def resources_applied(seen: Seen, plan: Plan, returned: Returned) -> Condition | None:
@@ -71,13 +66,6 @@ def resources_applied(seen: Seen, plan: Plan, returned: Returned) -> Condition |
     return condition(RESOURCES_APPLIED, True, APPLIED)
 
 
-def not_paused() -> Condition:
-    """That the set is at work."""
-    return condition(PAUSED_CONDITION, False, NOT_PAUSED)
-
-
-def _with(resource_set: ClusterResourceSet, told: Iterable[Condition], now: datetime) -> tuple[Condition, ...]:
-    conditions = resource_set.status.conditions
-    for each in told:
-        conditions = set_condition(conditions, each, now=now, generation=resource_set.metadata.generation)
-    return conditions
+def _with(resource_set: ClusterResourceSet, told: Iterable[Condition], now: datetime) -> Conditions:
+    generation = resource_set.metadata.generation
+    return with_conditions(resource_set.status.conditions, told, now=now, generation=generation)

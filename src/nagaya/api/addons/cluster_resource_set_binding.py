@@ -47,7 +47,7 @@ class ClusterResourceSetBindingSpec(Model):
         tuple[ResourceSetBinding, ...],
         doc("One entry for each ClusterResourceSet that matches the cluster.", list_type="atomic", maxItems=100),
     ] = ()
-    cluster_name: Annotated[str, doc("Name of the Cluster.", minLength=1, maxLength=63)]
+    cluster_name: Annotated[str, doc("Name of the Cluster.", required=True, minLength=1, maxLength=63)] = ""
 
 
 class ClusterResourceSetBinding(Resource):

@@ -1,8 +1,8 @@
 """The Cluster controller: observe, plan, apply, tell the status; once per change, and never twice at a time.
 
 What always holds: a Cluster has its finalizer before anything is done for it; a paused one is left alone; and the
-status is told even if something could not be done. News are told at once, other numbers and messages at most once a
-second: a hundred machines that come up together shall not mean a hundred writes to their Cluster.
+status is told even if something could not be done. News are told at once, other numbers and messages within a second:
+a hundred machines that come up together shall not mean a hundred writes to their Cluster.
 """
 
 from __future__ import annotations
@@ -31,13 +31,7 @@ from nagaya.core.cluster.left_over import left_over
 from nagaya.core.cluster.plan import Happened, Plan, plan
 from nagaya.core.cluster.references import served_kinds
 from nagaya.core.cluster.seen import Seen, observe
-from nagaya.core.cluster.status import (
-    OWNED_CONDITIONS,
-    OWNED_FIELDS,
-    differs_in_substance,
-    next_look,
-    status,
-)
+from nagaya.core.cluster.status import NEWS, OWNED_CONDITIONS, OWNED_FIELDS, next_look, status
 from nagaya.kube.contract_kinds import DEFINITIONS
 from nagaya.kube.controller import SETTLE, WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import Conflict, NotFound
@@ -49,8 +43,9 @@ from nagaya.kube.tenant_secrets import TENANT_SECRETS, follow_secrets
 log = logging.getLogger(__name__)
 
 MANAGER: Final = "nagaya-cluster"
-DETAILS_INTERVAL: Final = 1.0
-"""Seconds between two writes of a status that tell nothing that others act on."""
+DETAILS_WAIT: Final = 1.0
+"""For how many seconds what others do not act on may wait for more to be told: longer than elsewhere, because a
+Cluster sums up everything below it."""
 LAG: Final = 1.0
 """Seconds by which the cache may be behind the server without anything being wrong."""
 
@@ -61,7 +56,6 @@ class Clusters:
     def __init__(self, rt: Runtime) -> None:
         self._rt = rt
         self._api = rt.api(MANAGER)
-        self._told: dict[Key, float] = {}
         self._said: dict[Key, str] = {}
         self.controller: Controller | None = None
 
@@ -74,7 +68,8 @@ class Clusters:
             self._forget(key)
             return None
         if why := why_paused(cluster, cluster, CLUSTERS.kind):
-            await self._tell(cluster, status_while_paused(cluster, why, rt.world.clock.now()))
+            paused = status_while_paused(cluster, why, rt.world.clock.now())
+            await self._api.status(CLUSTERS, cluster, paused, conditions=OWNED_CONDITIONS, fields=OWNED_FIELDS)
             return None
         known = await self._follow(cluster)
         seen = observe(rt, cluster)
@@ -86,15 +81,13 @@ class Clusters:
             return await self._release(seen, steps)
         steps = _with_failures(steps, applied.failures)
         told = status(replace(seen, cluster=applied.cluster), steps)
-        wait = self._postponed(applied.cluster, told)
-        if wait is None:
-            await self._tell(applied.cluster, told)
+        tell_after = await self._tell(applied.cluster, told)
+        if tell_after is None:
             self._record(applied.cluster, cluster, told, steps)
         if applied.failures:
             raise worst(applied.failures, "several things could not be done")
-        waits = (wait, applied.look_again, next_look(seen), None if known else LISTING_TIMEOUT)
-        due = [each for each in waits if each is not None]
-        return Result(min(due)) if due else None
+        waits = (applied.look_again, next_look(seen), None if known else LISTING_TIMEOUT)
+        return Result(min((each for each in waits if each is not None), default=None), tell_after)
 
     async def _hold(self, cluster: Cluster) -> Cluster | None:
         """Nothing is done for a Cluster that could vanish without cleaning up. None if it has vanished already."""
@@ -142,17 +135,11 @@ class Clusters:
         if steps.initialization.control_plane_initialized and not before and not seen.connected:
             remotes.hurry(key)
 
-    def _postponed(self, cluster: Cluster, told: ClusterStatus) -> float | None:
-        """For how long details have to wait; None if the status is to be told now."""
-        if differs_in_substance(cluster.status, told):
-            return None
-        since = self._rt.world.clock.monotonic() - self._told.get(Key.of(cluster), float("-inf"))
-        return DETAILS_INTERVAL - since if since < DETAILS_INTERVAL and told != cluster.status else None
-
-    async def _tell(self, cluster: Cluster, told: ClusterStatus) -> None:
-        written = await self._api.status(CLUSTERS, cluster, told, conditions=OWNED_CONDITIONS, fields=OWNED_FIELDS)
-        if written.metadata.resource_version != cluster.metadata.resource_version:
-            self._told[Key.of(cluster)] = self._rt.world.clock.monotonic()
+    async def _tell(self, cluster: Cluster, told: ClusterStatus) -> float | None:
+        """Tell what is news. Returns after how many seconds the rest is to be told."""
+        return await self._api.news(
+            CLUSTERS, cluster, told, NEWS, conditions=OWNED_CONDITIONS, fields=OWNED_FIELDS, wait=DETAILS_WAIT
+        )
 
     def _record(self, cluster: Cluster, before: Cluster, told: ClusterStatus, steps: Plan) -> None:
         name = cluster.metadata.name
@@ -169,7 +156,6 @@ class Clusters:
 
     def _forget(self, key: Key) -> None:
         self._rt.remotes.forget(key)
-        self._told.pop(key, None)
         self._said.pop(key, None)
 
 
@@ -197,11 +183,7 @@ def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
         settle=SETTLE,
     )
 
-    def tenant_changed(key: Key) -> None:
-        if made.running:
-            made.queue.add(key)
-
-    rt.remotes.subscribe(tenant_changed)
+    rt.remotes.subscribe(lambda key: made.look_at((key,)))
     return made
 
 

@@ -31,6 +31,7 @@ from nagaya.core.cluster.provider_conditions import (
 )
 from nagaya.core.cluster.seen import Seen
 from nagaya.kube.conditions import condition, set_condition
+from nagaya.kube.status_change import News
 
 OWNED_CONDITIONS: Final = frozenset(ClusterCondition) - {ClusterCondition.TOPOLOGY_RECONCILED}
 _ACTED_ON: Final = frozenset(
@@ -62,6 +63,12 @@ OWNED_FIELDS: Final = (
     *(f"controlPlane.{name}" for name in _COUNTS),
     *(f"workers.{name}" for name in _COUNTS),
 )
+NEWS: Final = News(
+    ("initialization.infrastructureProvisioned", "initialization.controlPlaneInitialized", "failureDomains"),
+    turns=("phase", "observedGeneration"),
+    conditions=_ACTED_ON,
+)
+"""What others act on, and not only other numbers, messages and views of the machines."""
 
 
 def status(seen: Seen, plan: Plan) -> ClusterStatus:
@@ -107,16 +114,6 @@ def next_look(seen: Seen) -> float | None:
     machines = (*seen.descendants.control_plane_machines, *seen.descendants.judged_workers)
     waits = [each for each in (probe_expires(seen), next_judgement(machines, seen.now)) if each is not None]
     return max(min(waits), 0.0) if waits else None
-
-
-def differs_in_substance(before: ClusterStatus, after: ClusterStatus) -> bool:
-    """Whether there is news that others act on, and not only other numbers, messages and views of the machines."""
-    return _substance(before) != _substance(after)
-
-
-def _substance(status: ClusterStatus) -> tuple[object, ...]:
-    conditions = {each.type: each.status for each in status.conditions if each.type in _ACTED_ON}
-    return status.phase, status.initialization, status.failure_domains, status.observed_generation, conditions
 
 
 def _conditions(seen: Seen, plan: Plan) -> tuple[Condition | None, ...]:

@@ -7,7 +7,7 @@ works on one machine only and writes to nothing but the Machine, the two objects
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
@@ -25,7 +25,7 @@ from nagaya.core.machine.deletion.apply import Deletion
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.plan import Plan, plan
 from nagaya.core.machine.seen import Seen, Settings, observe
-from nagaya.core.machine.status import FIELDS, owned_conditions, status
+from nagaya.core.machine.status import FIELDS, news, owned_conditions, status
 from nagaya.core.machine.tenants import Tenants
 from nagaya.core.machine.which import Machines
 from nagaya.kube.contract_kinds import DEFINITIONS
@@ -73,7 +73,7 @@ class _Machine:
             workers=WORKERS,
             settle=SETTLE,
         )
-        self._tenants = Tenants(rt.remotes, machines, self._look_at)
+        self._tenants = Tenants(rt.remotes, machines, self.controller.look_at)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring one machine closer to what it is to be."""
@@ -86,7 +86,8 @@ class _Machine:
             return None
         if why := why_paused(cluster, machine, MACHINES.kind):
             now = self._rt.world.clock.now()
-            await self._tell(machine, status_while_paused(machine, why, now))
+            paused = status_while_paused(machine, why, now)
+            await self._api.status(MACHINES, machine, paused, conditions=owned_conditions(machine), fields=FIELDS)
             return None
         await self._follow(machine, cluster)
         seen = observe(self._rt, machine, cluster, self._settings)
@@ -108,7 +109,7 @@ class _Machine:
             return None
         complete = not planned.problems and failure is None and (going is None or not going.problem)
         told = status(seen, planned, machine, going, complete)
-        await self._tell(machine, told.status)
+        tell_after = await self._tell(machine, told.status)
         for event in planned.events:
             self._rt.recorder.record(MACHINES, machine, event.type, event.reason, event.note)
         if completed:
@@ -118,15 +119,18 @@ class _Machine:
             raise failure
         if going is not None and going.problem:
             raise Unfinished(going.problem)
-        return _soonest(told.again_after, None if going is None else going.requeue_after)
+        waits = (told.again_after, None if going is None else going.requeue_after)
+        return Result(min((each for each in waits if each is not None), default=None), tell_after)
 
     async def _let_go(self, machine: Machine) -> None:
         """Nothing is left of the machine but the object, which goes unless somebody else holds it."""
         log.info("machine %s: Nothing is left of it, so it is let go.", Key.of(machine))
         await release(self._rt, self._api, MACHINES, machine, FINALIZER)
 
-    async def _tell(self, machine: Machine, wanted: MachineStatus) -> None:
-        await self._api.status(MACHINES, machine, wanted, conditions=owned_conditions(machine), fields=FIELDS)
+    async def _tell(self, machine: Machine, wanted: MachineStatus) -> float | None:
+        """Tell what is news. Returns after how many seconds the rest is to be told."""
+        owned = owned_conditions(machine)
+        return await self._api.news(MACHINES, machine, wanted, news(machine), conditions=owned, fields=FIELDS)
 
     async def _follow(self, machine: Machine, cluster: Cluster) -> None:
         """Have the kinds of the machine's providers and the tenant's Nodes in caches."""
@@ -143,13 +147,3 @@ class _Machine:
                 self.controller.watch(kind, self._machines.of_provider)
             kinds.append(kind)
         await listed(rt.cache, kinds)
-
-    def _look_at(self, keys: Iterable[Key]) -> None:
-        if self.controller.running:
-            for key in keys:
-                self.controller.queue.gather(key, SETTLE)
-
-
-def _soonest(*waits: float | None) -> Result | None:
-    known = [each for each in waits if each is not None]
-    return Result(requeue_after=min(known)) if known else None

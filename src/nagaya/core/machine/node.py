@@ -52,7 +52,8 @@ def node_conditions(seen: Seen, provider_id: str, reference: NodeReference | Non
     if not cluster.status.initialization.infrastructure_provisioned:
         waits = "Waiting for Cluster status.initialization.infrastructureProvisioned to be true"
         return _both("Unknown", MachineReason.INSPECTION_FAILED, waits)
-    if not seen.control_plane_initialized:
+    node = node_of(seen, provider_id)
+    if not seen.control_plane_initialized and node is None:
         waits = "Waiting for Cluster control plane to be initialized"
         return _both("Unknown", MachineReason.INSPECTION_FAILED, waits)
     answered = seen.probe.last_success
@@ -65,7 +66,6 @@ def node_conditions(seen: Seen, provider_id: str, reference: NodeReference | Non
     if provider_id and len(seen.nodes) > 1:
         problem = node_problem(seen, provider_id, reference)
         return _both("Unknown", MachineReason.INTERNAL_ERROR, problem)
-    node = node_of(seen, provider_id)
     if node is not None:
         return _ready(node), _healthy(node)
     if seen.deleting:

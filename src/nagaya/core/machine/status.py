@@ -27,6 +27,7 @@ from nagaya.core.machine.ready import available, ready
 from nagaya.core.machine.seen import Seen
 from nagaya.core.machine.up_to_date import is_updating, up_to_date, updating
 from nagaya.kube.conditions import condition, get, set_condition
+from nagaya.kube.status_change import News
 
 FIELDS: Final = (
     "initialization.infrastructureProvisioned",
@@ -59,6 +60,12 @@ _CONDITIONS: Final = (
     MachineCondition.PAUSED,
 )
 
+_NEWS: Final = (
+    "initialization.infrastructureProvisioned",
+    "initialization.bootstrapDataSecretCreated",
+    "nodeRef",
+)
+
 
 class Told(NamedTuple):
     """A status, and when it has to be looked at again because time passes."""
@@ -73,6 +80,11 @@ def owned_conditions(machine: Machine) -> tuple[str, ...]:
     if labels.MACHINE_DEPLOYMENT_NAME in known and labels.CONTROL_PLANE not in known:
         return (*_CONDITIONS, MachineCondition.UP_TO_DATE)
     return _CONDITIONS
+
+
+def news(machine: Machine) -> News:
+    """What others act on: owners, health checks, control planes, and whoever waits for the machine."""
+    return News(_NEWS, turns=("phase", "observedGeneration"), conditions=owned_conditions(machine))
 
 
 def status(seen: Seen, plan: Plan, machine: Machine, going: DeletionOutcome | None, complete: bool) -> Told:

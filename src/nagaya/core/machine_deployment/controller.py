@@ -26,7 +26,7 @@ from nagaya.core.machine_deployment.applied import Applied
 from nagaya.core.machine_deployment.apply import adopt, apply, prepare
 from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen, observe
-from nagaya.core.machine_deployment.status import CONDITIONS, FIELDS, next_look, status
+from nagaya.core.machine_deployment.status import CONDITIONS, DETAILS_WAIT, FIELDS, NEWS, next_look, status
 from nagaya.core.machine_deployment.templates import references
 from nagaya.core.machine_deployment.watches import OfCluster, OfTemplate, OfTemplateKind, WhoMayAdopt, add_indexes
 from nagaya.kube.contract_kinds import DEFINITIONS
@@ -40,6 +40,10 @@ log = logging.getLogger(__name__)
 
 NAME: Final = "machinedeployment"
 MANAGER: Final = "nagaya-machinedeployment"
+"""The field manager of what the controller tells."""
+SETS_MANAGER: Final = "capi-machinedeployment"
+"""The field manager of MachineSets: the name that Cluster API's own controller applies them under, so that what it said
+goes, too, when a plane takes over from the other."""
 
 
 def controller(rt: Runtime, *, workers: int = WORKERS) -> Controller:
@@ -72,7 +76,8 @@ class Reconciler:
 
     def __init__(self, rt: Runtime) -> None:
         self._rt = rt
-        self._api = rt.api(MANAGER)
+        self._api = rt.api(SETS_MANAGER)
+        self._teller = rt.api(MANAGER)
         self._applied: dict[Key, Applied] = {}
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -83,7 +88,7 @@ class Reconciler:
             return None
         seen = await self._observe(deployment)
         if seen.paused:
-            await self._tell(seen, status_while_paused(deployment, seen.paused, seen.now))
+            await self._say(seen, status_while_paused(deployment, seen.paused, seen.now))
             return None
         if seen.cluster is None and not deployment.metadata.deleting:
             log.info("MachineDeployment %s waits for Cluster %s to exist", key, deployment.spec.cluster_name)
@@ -103,10 +108,19 @@ class Reconciler:
             raise
         except ApiError:
             # What is known is told even if something cannot be done; the error itself is logged and tried again.
-            await self._tell(seen, status(seen, stuck=True))
+            await self._say(seen, status(seen, stuck=True))
             raise
-        await self._tell(seen, status(seen, stuck=decided.stuck))
-        return Result(next_look(seen))
+        told = status(seen, stuck=decided.stuck)
+        tell_after = await self._teller.news(
+            MACHINE_DEPLOYMENTS,
+            seen.deployment,
+            told,
+            NEWS,
+            conditions=CONDITIONS,
+            fields=FIELDS,
+            wait=DETAILS_WAIT,
+        )
+        return Result(next_look(seen), tell_after)
 
     async def _observe(self, deployment: MachineDeployment) -> Seen:
         if not deployment.metadata.deleting:
@@ -133,8 +147,8 @@ class Reconciler:
     async def _release(self, seen: Seen) -> None:
         if set(seen.deployment.metadata.finalizers) - {FINALIZER}:
             # Others hold the deployment, so somebody will still look at it.
-            await self._tell(seen, status(seen, stuck=False))
+            await self._say(seen, status(seen, stuck=False))
         await release(self._rt, self._api, MACHINE_DEPLOYMENTS, seen.deployment, FINALIZER)
 
-    async def _tell(self, seen: Seen, said: MachineDeploymentStatus) -> None:
-        await self._api.status(MACHINE_DEPLOYMENTS, seen.deployment, said, conditions=CONDITIONS, fields=FIELDS)
+    async def _say(self, seen: Seen, said: MachineDeploymentStatus) -> None:
+        await self._teller.status(MACHINE_DEPLOYMENTS, seen.deployment, said, conditions=CONDITIONS, fields=FIELDS)

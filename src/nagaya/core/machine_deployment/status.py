@@ -38,6 +38,7 @@ from nagaya.core.machine_deployment.strategy import (
     rolling_update,
 )
 from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, get, reasons
+from nagaya.kube.status_change import News
 
 CONDITIONS: Final = tuple(Type)
 FIELDS: Final = (
@@ -51,6 +52,10 @@ FIELDS: Final = (
     "versions",
 )
 """What belongs to this controller."""
+NEWS: Final = News(turns=("phase", "observedGeneration"), conditions=CONDITIONS)
+"""What others act on at once. The numbers count up one by one, and wait for the last."""
+DETAILS_WAIT: Final = 0.9
+"""For how many seconds they wait: longer than those of MachineSets, of which they are made."""
 
 _ERROR: Final = "Please check controller logs for errors"
 

@@ -8,7 +8,6 @@ taken when the next machine may run out of time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS
@@ -66,7 +65,7 @@ class MachineHealthChecks:
                 Watch(DEFINITIONS, checks.of_definition),
             ),
         )
-        self._tenants = Tenants(rt.remotes, checks, self._look_at)
+        self._tenants = Tenants(rt.remotes, checks, self.controller.look_at)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Look at one check and its machines."""
@@ -121,8 +120,3 @@ class MachineHealthChecks:
         if template is not None:
             self.controller.watch(template, ChecksOfTemplate(cache, f"{template.kind}.{template.group}"))
         await listed(cache, [kind for kind in (template, request) if kind is not None])
-
-    def _look_at(self, keys: Iterable[Key]) -> None:
-        if self.controller.running:
-            for key in keys:
-                self.controller.queue.add(key)

@@ -17,9 +17,9 @@ from nagaya.api.cluster.machine_conditions import MachineCondition
 from nagaya.api.cluster.machine_set import FINALIZER, MACHINE_SETS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.field_ownership import metadata_change
 from nagaya.clusters.finalizer import release
 from nagaya.core.machine_set.creation import Creation
-from nagaya.core.machine_set.field_ownership import metadata_change
 from nagaya.core.machine_set.plan import Plan
 from nagaya.core.machine_set.propagation import MANAGER, METADATA_MANAGER
 from nagaya.core.machine_set.seen import Seen
@@ -44,6 +44,8 @@ from nagaya.kube.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
+TELLER: Final = "nagaya-machineset"
+"""The field manager of what the controller tells, of sets and of machines."""
 AT_ONCE: Final = 16
 """Calls of one set that may be under way at the same time."""
 
@@ -55,6 +57,7 @@ class Apply:
         self._rt = rt
         self._api = rt.api(MANAGER)
         self._metadata_api = rt.api(METADATA_MANAGER)
+        self._teller = rt.api(TELLER)
 
     async def all(self, seen: Seen, plan: Plan) -> int:
         """Do everything. Returns the generation of the set that it was done for: changing the set makes a new one."""
@@ -138,7 +141,7 @@ class Apply:
             after = set_condition(before, step.condition, now=seen.now, generation=machine.metadata.generation)
         if after is not before:
             content = {"conditions": msgspec.to_builtins(after)}
-            await self._api.status(MACHINES, machine, content, conditions=told)
+            await self._teller.status(MACHINES, machine, content, conditions=told)
 
     async def _sync_deleting(self, step: SyncDeleting) -> None:
         try:
@@ -155,7 +158,7 @@ class Apply:
         if metadata.get("uid") != obj.metadata.uid:
             return
         template = next((each.object for each in seen.templates if each.made == kind), None)
-        change = metadata_change(metadata, step.wanted, template)
+        change = metadata_change(metadata, step.wanted, template, manager=MANAGER, metadata_manager=METADATA_MANAGER)
         if change is None:
             return
         if change.move is not None:

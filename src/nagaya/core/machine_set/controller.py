@@ -15,13 +15,13 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet, MachineSetS
 from nagaya.api.cluster.pause import why_paused
 from nagaya.clusters.external import keep, listed
 from nagaya.clusters.pause import status_while_paused
-from nagaya.core.machine_set.apply import Apply
+from nagaya.core.machine_set.apply import TELLER, Apply
 from nagaya.core.machine_set.plan import plan
 from nagaya.core.machine_set.preflight import ALL
-from nagaya.core.machine_set.propagation import MANAGER, fingerprint
+from nagaya.core.machine_set.propagation import fingerprint
 from nagaya.core.machine_set.provider_objects import provider_kinds
 from nagaya.core.machine_set.seen import Seen, observe
-from nagaya.core.machine_set.status import CONDITIONS, FIELDS, seconds_until_news, status
+from nagaya.core.machine_set.status import CONDITIONS, DETAILS_WAIT, FIELDS, news, seconds_until_news, status
 from nagaya.core.machine_set.watches import SetsOfControlPlane, SetsOfTemplate, add_indexes, watches
 from nagaya.kube.controller import SETTLE, Controller, Result
 from nagaya.kube.errors import ApiError, Conflict
@@ -37,7 +37,7 @@ class MachineSets:
     def __init__(self, rt: Runtime, checks: Collection[str]) -> None:
         self._rt = rt
         self._checks = frozenset(checks)
-        self._api = rt.api(MANAGER)
+        self._api = rt.api(TELLER)
         self._apply = Apply(rt)
         self._said: dict[Key, int] = {}  # what machines were last brought in line with, as a fingerprint
         add_indexes(rt.cache)
@@ -55,7 +55,8 @@ class MachineSets:
             return None
         seen = self._see(machine_set)
         if why := why_paused(seen.cluster, machine_set, MACHINE_SETS.kind):
-            await self._tell(machine_set, status_while_paused(machine_set, why, seen.now))
+            paused = status_while_paused(machine_set, why, seen.now)
+            await self._api.status(MACHINE_SETS, machine_set, paused, conditions=CONDITIONS, fields=FIELDS)
             return None
         if seen.cluster is None and not machine_set.metadata.deleting:
             log.info("MachineSet %s waits for its Cluster %s", key, machine_set.spec.cluster_name)
@@ -75,13 +76,14 @@ class MachineSets:
         except ApiError as error:
             failure = error
         after = self._look_again(seen) if planned.steps else seen
+        tell_after: float | None = None
         if after is not None:
             complete = planned.complete and failure is None
             told = status(after, planned.on_hold, generation, complete=complete)
-            await self._tell(after.machine_set, told)
+            tell_after = await self._tell(after.machine_set, told)
         if failure is not None:
             raise failure
-        return None if after is None else Result(requeue_after=seconds_until_news(after))
+        return None if after is None else Result(seconds_until_news(after), tell_after)
 
     def _see(self, machine_set: MachineSet) -> Seen:
         """Look. The set is settled if this process, or another before it, was through with what it says now."""
@@ -89,8 +91,11 @@ class MachineSets:
         settled = settled or self._said.get(Key.of(machine_set)) == fingerprint(machine_set)
         return observe(self._rt, machine_set, settled=settled)
 
-    async def _tell(self, machine_set: MachineSet, told: MachineSetStatus) -> None:
-        await self._api.status(MACHINE_SETS, machine_set, told, conditions=CONDITIONS, fields=FIELDS)
+    async def _tell(self, machine_set: MachineSet, told: MachineSetStatus) -> float | None:
+        """Tell what is news. Returns after how many seconds the rest is to be told."""
+        return await self._api.news(
+            MACHINE_SETS, machine_set, told, news(told), conditions=CONDITIONS, fields=FIELDS, wait=DETAILS_WAIT
+        )
 
     def _look_again(self, before: Seen) -> Seen | None:
         """The set as it is now. None if it is gone, or another one has its name."""

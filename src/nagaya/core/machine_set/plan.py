@@ -26,7 +26,6 @@ from nagaya.clusters import owners
 from nagaya.core.machine_set.deletion_order import first_to_go
 from nagaya.core.machine_set.preflight import preflight
 from nagaya.core.machine_set.propagation import (
-    contains,
     existing_machine,
     in_line,
     machine_annotations,
@@ -48,6 +47,7 @@ from nagaya.core.machine_set.steps import (
     SyncMachine,
     SyncObject,
 )
+from nagaya.kube.patches import contains
 
 CREATED_AT_ONCE: Final = 50
 """Machines that one reconcile makes at most; the events about them bring it back for the others."""

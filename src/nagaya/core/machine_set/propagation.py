@@ -4,12 +4,13 @@ Labels, annotations, readiness gates, time limits of a deletion, minReadySeconds
 set; version, failure domain and the objects of providers stay what they were when the machine was made. All of it is
 applied server-side, so what users and other controllers add to a machine survives, and what the set no longer says
 goes. Machines belong to one field manager. The labels and annotations of providers' objects belong to another one:
-the rest of such an object comes from a template that may be gone by now and could not be applied again.
+the rest of such an object comes from a template that may be gone by now and could not be applied again. Both managers
+have the names that Cluster API's own controllers apply under, so that what those said goes, too, when a plane takes
+over from the other; under other names it would stay for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -23,10 +24,10 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS, MachineSet
 from nagaya.api.cluster.machine_spec import MachineSpec
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.clusters import owners
-from nagaya.kube.patches import difference, same
+from nagaya.kube.patches import contains, difference
 
-MANAGER: Final = "nagaya-machineset"
-METADATA_MANAGER: Final = "nagaya-machineset-metadata"
+MANAGER: Final = "capi-machineset"
+METADATA_MANAGER: Final = "capi-machineset-metadata"
 
 FOR_TEARING_DOWN: Final = ("readinessGates", "deletion", "minReadySeconds", "taints")
 """The fields of a machine that still follow the set while the machine is being deleted."""
@@ -89,19 +90,6 @@ def in_line(machine_set: MachineSet, machine: Machine) -> bool:
         bootstrap=present.bootstrap if wanted.bootstrap.data_secret_name is None else wanted.bootstrap,
     )
     return filled_in == present or contains(msgspec.to_builtins(present), msgspec.to_builtins(wanted))
-
-
-def contains(present: Any, wanted: Any) -> bool:
-    """Whether all of a JSON value is in another: members of objects, and entries of lists in any order."""
-    if isinstance(wanted, Mapping):
-        return isinstance(present, Mapping) and all(
-            name in present and contains(present[name], value) for name, value in wanted.items()
-        )
-    if isinstance(wanted, list | tuple):
-        return isinstance(present, list | tuple) and all(
-            any(contains(entry, value) for entry in present) for value in wanted
-        )
-    return same(present, wanted)
 
 
 def fingerprint(machine_set: MachineSet) -> int:

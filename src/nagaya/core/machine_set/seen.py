@@ -34,7 +34,7 @@ from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
 UNCONTROLLED: Final = "machines that nobody controls"
-"""The index of Machines without a controller, by namespace."""
+"""The index of Machines without a controller, by `namespace/name` of the Cluster that their label names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,13 @@ def selector_of(machine_set: MachineSet) -> Selector:
     return read(machine_set.spec.selector, {label.CLUSTER_NAME: machine_set.spec.cluster_name})
 
 
+def uncontrolled(machine: Machine) -> tuple[str, ...]:
+    """What the index UNCONTROLLED has a Machine under."""
+    metadata = machine.metadata
+    cluster = metadata.labels.get(label.CLUSTER_NAME)
+    return (str(Key(metadata.namespace, cluster)),) if cluster and metadata.controller is None else ()
+
+
 def _machines(cache: Cache, machine_set: MachineSet, selector: Selector | None) -> list[Machine]:
     metadata = machine_set.metadata
     controlled = [
@@ -145,9 +152,10 @@ def _machines(cache: Cache, machine_set: MachineSet, selector: Selector | None) 
     ]
     if metadata.deleting or selector is None:
         return controlled  # a set that goes takes nothing along that is not its own
+    cluster = str(Key(metadata.namespace, machine_set.spec.cluster_name))
     found = [
         each
-        for each in (*controlled, *cache.by(MACHINES, UNCONTROLLED, metadata.namespace))
+        for each in (*controlled, *cache.by(MACHINES, UNCONTROLLED, cluster))
         if selector.matches(each.metadata.labels)
     ]
     return sorted(found, key=lambda each: each.metadata.name)

@@ -32,6 +32,7 @@ from nagaya.kube.conditions import (
     is_true,
     reasons,
 )
+from nagaya.kube.status_change import News
 
 CONDITIONS: Final = tuple(MachineSetCondition)
 """The types of conditions that are this controller's."""
@@ -45,8 +46,18 @@ FIELDS: Final = (
     "observedGeneration",
 )
 """The fields of the status that are this controller's."""
+_NEWS: Final = News(turns=("observedGeneration",), conditions=CONDITIONS)
+_ALL_AVAILABLE: Final = News(turns=("observedGeneration", "availableReplicas"), conditions=CONDITIONS)
+DETAILS_WAIT: Final = 0.7
+"""For how many seconds details wait: longer than those of machines, of which they tell."""
 
 CHECK_THE_LOGS: Final = "Please check controller logs for errors"
+
+
+def news(told: MachineSetStatus) -> News:
+    """What others act on at once. Machines that come and go together count one by one: the numbers wait for the last,
+    and no longer."""
+    return _ALL_AVAILABLE if told.available_replicas == told.replicas else _NEWS
 
 
 def status(seen: Seen, on_hold: Sequence[str], generation: int, *, complete: bool) -> MachineSetStatus:

@@ -22,7 +22,7 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.clusters.external import keep
 from nagaya.clusters.news import changed_kind, is_news
-from nagaya.core.machine_set.seen import UNCONTROLLED, selector_of
+from nagaya.core.machine_set.seen import UNCONTROLLED, selector_of, uncontrolled
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
 from nagaya.kube.contract_kinds import DEFINITIONS, Definition
@@ -40,7 +40,7 @@ def add_indexes(cache: Cache) -> None:
     """What the mappings and the look at a set need to find things."""
     kinds: tuple[Kind[Any], ...] = (CLUSTERS, MACHINES, MACHINE_DEPLOYMENTS, MACHINE_SETS)
     keep(cache, kinds)
-    cache.add_index(MACHINES, UNCONTROLLED, lambda each: () if each.metadata.controller else (each.metadata.namespace,))
+    cache.add_index(MACHINES, UNCONTROLLED, uncontrolled)
     cache.add_index(MACHINE_SETS, _BY_CLUSTER, lambda each: (_place(each, each.spec.cluster_name),))
     cache.add_index(MACHINE_SETS, _BY_DEPLOYMENT, _deployment)
     cache.add_index(MACHINE_SETS, _BY_TEMPLATE, lambda each: {_template_place(each, ref) for ref in _references(each)})
@@ -60,16 +60,17 @@ def watches(cache: Cache) -> tuple[Watch, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SetsThatMayAdopt:
-    """A Machine that nobody controls may belong to any set that selects it."""
+    """A Machine that nobody controls may belong to any set of its cluster that selects it."""
 
     cache: Cache
 
     def __call__(self, change: Change[Machine]) -> Iterable[Key]:
         """The keys of those sets."""
         machine = change.object
-        if machine.metadata.controller is not None or not machine.metadata.labels:
+        cluster = machine.metadata.labels.get(label.CLUSTER_NAME)
+        if machine.metadata.controller is not None or not cluster:
             return ()
-        sets = self.cache.list(MACHINE_SETS, machine.metadata.namespace)
+        sets = self.cache.by(MACHINE_SETS, _BY_CLUSTER, _place(machine, cluster))
         return [Key.of(each) for each in sets if _selects(each, machine)]
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.kind import Kind, Object
+from nagaya.clusters.owners import is_a
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
 
@@ -15,7 +16,7 @@ T = TypeVar("T", bound=Object)
 def owner_of(cache: Cache, obj: Object, kind: Kind[T]) -> T | None:
     """The owner of a kind, if it is there and is the very object that the reference means."""
     for reference in obj.metadata.owner_references:
-        if reference.kind == kind.kind and reference.api_version.rpartition("/")[0] == kind.group:
+        if is_a(reference, kind):
             found = cache.get(kind, Key(obj.metadata.namespace, reference.name))
             if found is not None and found.metadata.uid == reference.uid:
                 return found

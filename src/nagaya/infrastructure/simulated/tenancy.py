@@ -62,13 +62,14 @@ class Tenancy:
             if self.tenant is None:
                 self.tenant = await Tenant.start(settings, world)
 
-    async def join(self, uid: str, node: NodeSettings) -> None:
-        """A machine comes up. Its Node is made once: one that somebody deletes later does not come back by itself."""
+    async def join(self, uid: str, node: NodeSettings, *, returns: bool = False) -> None:
+        """A machine comes up. Its Node is made once: one that somebody deletes later does not come back by itself.
+        Raises JoinRefused and JoinDelayed, as the tenant does."""
         async with self._lock:
             assert self.tenant is not None, f"cluster {self.key} has no API to join"
             if self.joined(node.name, uid):
                 return
-            await self.tenant.join(node)
+            await self.tenant.join(node, returns=returns)
             self._members[node.name] = _Member(uid, node.control_plane)
             await self._turn(started=node.control_plane)
 

@@ -17,6 +17,7 @@ from nagaya.in_process import Handle, HandlerTransport
 from nagaya.infrastructure.simulated.tenancy import Tenancy
 from nagaya.infrastructure.simulated.tenants import Tenants
 from nagaya.kube.connection import Connection
+from nagaya.kube.streams.stream import Dialer, MakeDialer
 from nagaya.kube.transport import Call, NoCredentials, Transport, Unreachable
 from nagaya.pki import certificates, keys
 from nagaya.pki.authority import CertificateAuthority
@@ -34,6 +35,18 @@ def connector(tenants: Tenants, fallback: Connect) -> Connect:
         return TenantTransport(tenancy, connection)
 
     return connect
+
+
+def dialer(tenants: Tenants, fallback: MakeDialer) -> MakeDialer:
+    """What makes ways to the pods of clusters, in the same manner."""
+
+    def make(connection: Connection) -> Dialer:
+        tenancy = tenants.at(connection.server)
+        if tenancy is None or not _plain(connection):
+            return fallback(connection)
+        return TenantTransport(tenancy, connection)
+
+    return make
 
 
 class TenantTransport(HandlerTransport):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar, cast
 
 from nagaya.api.kind import Kind, Object
 from nagaya.kube.cache.change import Change
-from nagaya.kube.cache.feed import Feed, Scope
+from nagaya.kube.cache.feed import Scope
+from nagaya.kube.cache.feeds import Feeds
 from nagaya.kube.cache.index import OWNER
 from nagaya.kube.client import Client
 from nagaya.kube.key import Key
@@ -30,10 +31,13 @@ class NotCached(LookupError):
 class Cache:
     """One server as one process sees it."""
 
-    def __init__(self, client: Client, world: World) -> None:
+    def __init__(self, client: Client, world: World, *, namespaces: Collection[str] = ()) -> None:
+        """With `namespaces`, of kinds that have any only what is in these is kept: for this process the rest does not
+        exist."""
         self._client = client
         self._world = world
-        self._feeds: dict[Kind[Any], Feed[Any]] = {}
+        self._namespaces = tuple(namespaces)
+        self._feeds: dict[Kind[Any], Feeds[Any]] = {}
         self._closed = False
 
     @property
@@ -58,7 +62,8 @@ class Cache:
         scope = Scope(namespace, labels, fields)
         feed = self._feeds.get(kind)
         if feed is None:
-            feed = self._feeds[kind] = Feed(self._client, kind, self._world, scope, transform)
+            several = self._namespaces if kind.namespaced and not namespace else ()
+            feed = self._feeds[kind] = Feeds(self._client, kind, self._world, scope, several, transform)
         elif feed.scope != scope:
             raise ValueError(f"{kind} is cached for {feed.scope} already and cannot be for {scope} as well")
         try:
@@ -79,7 +84,7 @@ class Cache:
     def is_synced(self, kind: Kind[Any]) -> bool:
         """Whether all objects of a kind are here. Before that, an object that is not here may well exist."""
         feed = self._feeds.get(kind)
-        return feed is not None and feed.reflector.synced.is_set()
+        return feed is not None and feed.synced
 
     async def synced(self, *kinds: Kind[Any]) -> None:
         """Wait until all objects of the kinds, or of all kinds that are kept, are here."""
@@ -87,27 +92,28 @@ class Cache:
         for feed in feeds:
             self._run(feed)
         for feed in feeds:
-            await feed.reflector.synced.wait()
+            for each in feed.all:
+                await each.reflector.synced.wait()
 
     def get(self, kind: Kind[T], key: Key) -> T | None:
         """An object, None if there is none."""
-        return self._feed(kind).store.get(key)
+        return self._feed(kind).get(key)
 
     def list(self, kind: Kind[T], namespace: str = "") -> builtins.list[T]:
         """All objects of a kind, or those of a namespace, by namespace and name."""
-        return self._feed(kind).store.list(namespace)
+        return self._feed(kind).list(namespace)
 
     def owned(self, kind: Kind[T], uid: str) -> builtins.list[T]:
         """The objects of a kind that have an owner, by namespace and name."""
-        return self._feed(kind).store.by(OWNER, uid)
+        return self._feed(kind).by(OWNER, uid)
 
     def by(self, kind: Kind[T], index: str, value: str) -> builtins.list[T]:
         """The objects of a kind that an index has under a value, by namespace and name."""
-        return self._feed(kind).store.by(index, value)
+        return self._feed(kind).by(index, value)
 
     def add_index(self, kind: Kind[T], name: str, values: Callable[[T], Iterable[str]]) -> None:
         """Find objects of a kind by what a function says of them. An index that is there already stays as it is."""
-        self._feed(kind).store.add_index(name, values)
+        self._feed(kind).add_index(name, values)
 
     def subscribe(self, kind: Kind[T], handler: Callable[[Change[T]], None]) -> Callable[[], None]:
         """Call a function for every object there is, as Change(None, object), and then for every change.
@@ -131,42 +137,46 @@ class Cache:
     def unfollowed(self) -> builtins.list[str]:
         """Which kinds are not followed at present, and why, a sentence each: what is held of them may be old."""
         found: builtins.list[str] = []
-        for kind, feed in self._feeds.items():
-            if feed.reflector.problem:
-                found.append(f"{kind} cannot be followed: {feed.reflector.problem}")
-            elif not feed.reflector.synced.is_set():
-                found.append(f"{kind} has not been listed yet")
+        for kind, feeds in self._feeds.items():
+            for feed in feeds.all:
+                if feed.reflector.problem:
+                    found.append(f"{kind} cannot be followed: {feed.reflector.problem}")
+                elif not feed.reflector.synced.is_set():
+                    found.append(f"{kind} has not been listed yet")
         return found
 
     def unreadable(self) -> builtins.list[str]:
         """Which objects cannot be read, and why, a sentence each: they are left out, and all others are there."""
         return [
             f"{kind} {key} cannot be read: {why}"
-            for kind, feed in self._feeds.items()
+            for kind, feeds in self._feeds.items()
+            for feed in feeds.all
             for key, why in feed.reflector.unreadable.items()
         ]
 
     async def current(self) -> None:
         """Wait until all watches have told what the server has now. Lists everything: for tests."""
-        for feed in [*self._feeds.values()]:
-            self._run(feed)
-            await feed.reflector.synced.wait()
-            await feed.current()
+        for feeds in [*self._feeds.values()]:
+            self._run(feeds)
+            for feed in feeds.all:
+                await feed.reflector.synced.wait()
+                await feed.current()
 
     async def close(self) -> None:
         """Follow nothing any more. What is kept stays readable."""
         self._closed = True
-        tasks = [feed.task for feed in self._feeds.values() if feed.task is not None]
+        tasks = [feed.task for feeds in self._feeds.values() for feed in feeds.all if feed.task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _run(self, feed: Feed[Any]) -> None:
+    def _run(self, feeds: Feeds[Any]) -> None:
         if not self._closed:
-            feed.run()
+            for feed in feeds.all:
+                feed.run()
 
-    def _feed(self, kind: Kind[T]) -> Feed[T]:
+    def _feed(self, kind: Kind[T]) -> Feeds[T]:
         feed = self._feeds.get(kind)
         if feed is None:
             raise NotCached(f"{kind} is not in the cache: call start for it first")
-        return cast("Feed[T]", feed)
+        return cast("Feeds[T]", feed)

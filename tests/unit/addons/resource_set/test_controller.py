@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from nagaya.api.addons.cluster_resource_set import FINALIZER
+from nagaya.api.addons.cluster_resource_set import CLUSTER_RESOURCE_SETS, FINALIZER
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.kube.patches import Merge
+from nagaya.kube.transport import Answer, Call
 from unit.addons.resource_set.plane import CONFIG_MAPS, NAMESPACE, SECRETS, Plane, manifest, on_a_plane
 
 pytestmark = pytest.mark.slow
@@ -178,5 +179,42 @@ def test_what_cannot_be_brought_is_told_and_tried_again_until_it_can() -> None:
         await plane.idle()
         assert await plane.told() == "True Applied: "
         assert await plane.record() == {"cni": {"maps": True}}
+
+    on_a_plane(test)
+
+
+def test_errands_end_with_the_controller() -> None:
+    async def test(plane: Plane) -> None:
+        await plane.config_map("maps", one=manifest("one"))
+        await plane.cluster()
+        await plane.connect()
+        hung = asyncio.Event()
+
+        async def hang(call: Call) -> Answer:
+            hung.set()
+            await asyncio.Event().wait()
+            raise AssertionError("nobody ends the wait")
+
+        plane.tenant_transport.send = hang  # type: ignore[method-assign]  # a tenant that no longer answers
+        made = asyncio.create_task(plane.resource_set(("ConfigMap", "maps")))
+        await hung.wait()
+        made.cancel()
+        await plane.manager.stop()
+        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("resources of")]
+
+    on_a_plane(test)
+
+
+def test_the_record_is_looked_after_by_whoever_looks_after_the_set() -> None:
+    async def test(plane: Plane) -> None:
+        await plane.config_map("maps", one=manifest("one"))
+        await plane.resource_set(("ConfigMap", "maps"))
+        label = {"metadata": {"labels": {"cluster.x-k8s.io/watch-filter": "nagaya"}}}
+        await plane.user.patch(CLUSTER_RESOURCE_SETS, NAMESPACE, "cni", Merge(label))
+        await plane.cluster()
+        await plane.connect()
+        binding = await plane.binding()
+        assert binding is not None
+        assert binding.metadata.labels == label["metadata"]["labels"]
 
     on_a_plane(test)

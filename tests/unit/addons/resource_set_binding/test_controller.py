@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nagaya.addons.resource_set_binding.controller import going, owners_of, why_obsolete
+from nagaya.addons.resource_set_binding.controller import cluster_of, going, migration, owners_of, why_obsolete
 from nagaya.api.addons.cluster_resource_set import CLUSTER_RESOURCE_SETS
 from nagaya.api.addons.cluster_resource_set_binding import CLUSTER_RESOURCE_SET_BINDINGS
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
@@ -39,3 +39,21 @@ def test_the_cluster_is_no_owner_of_its_record() -> None:
     owner, other = cluster().made(), cluster("other").made()
     binding = draft.owned_by(owner, CLUSTERS).owned_by(other, CLUSTER_RESOURCE_SETS).made()
     assert [each.kind for each in owners_of(binding)] == [CLUSTER_RESOURCE_SETS.kind]
+
+
+def test_a_record_that_only_its_owner_gives_a_name_to_gets_it() -> None:
+    draft = Draft(CLUSTER_RESOURCE_SET_BINDINGS, {"metadata": {"namespace": NAMESPACE, "name": CLUSTER}, "spec": {}})
+    owner, other = cluster().made(), cluster("other").made()
+    binding = draft.owned_by(other, CLUSTER_RESOURCE_SETS).owned_by(owner, CLUSTERS).made()
+    assert cluster_of(binding) == CLUSTER
+    change = migration(binding)
+    assert change is not None
+    assert change["spec"] == {"clusterName": CLUSTER}
+    assert [each["kind"] for each in change["metadata"]["ownerReferences"]] == [CLUSTER_RESOURCE_SETS.kind]
+
+
+def test_a_record_that_names_its_cluster_is_left_as_it_is() -> None:
+    content = {"metadata": {"namespace": NAMESPACE, "name": CLUSTER}, "spec": {"clusterName": CLUSTER}}
+    assert migration(Draft(CLUSTER_RESOURCE_SET_BINDINGS, content).made()) is None
+    content = {"metadata": {"namespace": NAMESPACE, "name": CLUSTER}, "spec": {}}
+    assert cluster_of(Draft(CLUSTER_RESOURCE_SET_BINDINGS, content).made()) == ""

@@ -8,16 +8,10 @@ import pytest
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.clusters.pause import status_while_paused
 from nagaya.core.cluster.plan import plan
-from nagaya.core.cluster.status import (
-    OWNED_CONDITIONS,
-    OWNED_FIELDS,
-    differs_in_substance,
-    next_look,
-    phase,
-    status,
-)
+from nagaya.core.cluster.status import NEWS, OWNED_CONDITIONS, OWNED_FIELDS, next_look, phase, status
 from nagaya.kube.conditions import get
 from nagaya.kube.remote import Probe
+from nagaya.kube.status_change import is_news
 from support.builders import EARLIER, NOW, Draft, date, machine, machine_deployment
 from support.seen_cluster import ENDPOINT, bare_cluster, control_plane, grown_cluster, infrastructure, new_cluster, seen
 
@@ -98,12 +92,17 @@ def test_conditions_of_others_are_left_alone() -> None:
 def test_other_numbers_and_messages_are_no_news() -> None:
     told = grown_cluster().reporting("WorkersAvailable", "False", message="2 missing")
     other = told.reporting("WorkersAvailable", "False", message="1 missing").having(status={"workers": {"replicas": 2}})
-    assert not differs_in_substance(told.made().status, other.made().status)
-    view = told.reporting("WorkerMachinesReady", "True").reporting("ScalingUp", "Unknown")
-    assert not differs_in_substance(told.made().status, view.made().status)
-    news = told.reporting("WorkersAvailable", "True")
-    assert differs_in_substance(told.made().status, news.made().status)
-    assert differs_in_substance(told.made().status, told.having(status={"phase": "Deleting"}).made().status)
+    assert not news(told, other)
+    assert not news(told, told.reporting("WorkerMachinesReady", "True").reporting("ScalingUp", "Unknown"))
+    assert news(told, told.reporting("WorkersAvailable", "True"))
+    pending = told.having(status={"phase": "Pending"})
+    assert not news(told, pending)
+    assert news(pending, pending.having(status={"phase": "Provisioning"}))
+    assert news(new_cluster(), new_cluster().having(status={"initialization": {"infrastructureProvisioned": True}}))
+
+
+def news(before: Draft[Cluster], after: Draft[Cluster]) -> bool:
+    return is_news(msgspec.to_builtins(before.made().status), msgspec.to_builtins(after.made().status), NEWS)
 
 
 def test_time_alone_is_looked_after() -> None:

@@ -35,6 +35,12 @@ def test_a_control_plane_that_never_answered_is_not_asked(status: str) -> None:
     assert both(seen(cluster=young)) == ("Unknown", "InspectionFailed", waits)
 
 
+def test_a_node_that_is_known_is_told_even_if_its_cluster_does_not_say_so_yet() -> None:
+    young = cluster().reporting("ControlPlaneInitialized", "False")
+    ready, healthy = node_conditions(seen(nodes=(node(),), cluster=young), ID, None)
+    assert (ready.status, healthy.status) == ("True", "True")
+
+
 def test_before_the_first_answer_the_connection_is_not_there_yet() -> None:
     view = seen(probe=Probe(None, failures=4), nodes=None)
     assert both(view) == ("Unknown", "ConnectionDown", "Remote connection not established yet")

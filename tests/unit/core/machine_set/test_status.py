@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from nagaya.api.cluster.machine_set import MachineSet
+from nagaya.api.cluster.machine_set import MachineSet, MachineSetStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import status_while_paused
 from nagaya.core.machine_set.seen import Seen
-from nagaya.core.machine_set.status import seconds_until_news, status
+from nagaya.core.machine_set.status import news, seconds_until_news, status
+from nagaya.kube.status_change import is_news
 from support.builders import NOW, date
 from unit.core.machine_set.examples import CONFIG_TEMPLATES, CONFIGS, Worker, seen, template, worker, workers
 
@@ -222,3 +223,16 @@ def test_a_kind_that_nobody_serves_is_told_like_any_other_reason() -> None:
     lost = replace(template(CONFIG_TEMPLATES, CONFIGS), kind=None, object=None, problem="Nobody serves it.")
     message = told(seen(workers(1), bootstrap=lost), "ScalingUp", lost.problem)[2]
     assert message == "Scaling up from 0 to 1 replicas is blocked because:\n* Nobody serves it."
+
+
+def test_numbers_are_news_when_the_last_machine_is_available() -> None:
+    def counted(available: int) -> MachineSetStatus:
+        return MachineSetStatus(replicas=3, ready_replicas=3, available_replicas=available)
+
+    def at_once(before: int, after: int) -> bool:
+        wanted = counted(after)
+        return is_news(msgspec.to_builtins(counted(before)), msgspec.to_builtins(wanted), news(wanted))
+
+    assert not at_once(0, 1)
+    assert not at_once(1, 2)
+    assert at_once(2, 3)

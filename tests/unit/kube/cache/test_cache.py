@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
+from nagaya.api.meta import ObjectMeta
 from nagaya.kube.cache.cache import Cache, NotCached
 from nagaya.kube.cache.change import Change
 from nagaya.kube.key import Key
@@ -322,5 +323,43 @@ def test_current_waits_for_what_the_watch_has_not_told_yet() -> None:
             assert names(cache) == []
             await cache.current()
             assert names(cache) == ["a"]
+
+    run(main())
+
+
+def test_of_several_namespaces_each_is_followed_and_no_other() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        for namespace in ("a", "b", "c"):
+            server.put(COLLECTION, namespace, "old", data={"colour": "red"})
+        world = virtual_world()
+        cache = Cache(server.client(world), world, namespaces=("c", "a"))
+        cache.start(CRATES)
+        cache.add_index(CRATES, "colour", lambda crate: crate.data.values())
+        told: list[Change[Crate]] = []
+        await cache.synced()
+        end = cache.subscribe(CRATES, told.append)
+        assert lists(server) == 0
+        assert [Key.of(each.object) for each in told] == [Key("a", "old"), Key("c", "old")]
+        for namespace in ("c", "b", "a"):
+            server.put(COLLECTION, namespace, "new", data={"colour": "red"})
+        server.remove(COLLECTION, "c", "old")
+        await asyncio.sleep(0.1)
+        found = [Key("a", "new"), Key("a", "old"), Key("c", "new")]
+        assert [Key.of(each) for each in cache.list(CRATES)] == found
+        assert [Key.of(each) for each in cache.by(CRATES, "colour", "red")] == found
+        assert [Key.of(each) for each in cache.list(CRATES, "c")] == [Key("c", "new")]
+        assert cache.list(CRATES, "b") == []
+        assert cache.get(CRATES, Key("a", "new")) is not None
+        assert cache.get(CRATES, Key("b", "new")) is None
+        assert cache.is_synced(CRATES)
+        heard = len(told)
+        cache.wrote(CRATES, Crate(metadata=msgspec.convert({"namespace": "b", "name": "x"}, ObjectMeta)))
+        end()
+        server.put(COLLECTION, "a", "later")
+        await cache.current()
+        assert len(told) == heard == 5
+        assert len(cache.list(CRATES)) == 4
+        await cache.close()
 
     run(main())

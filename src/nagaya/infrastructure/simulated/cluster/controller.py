@@ -20,15 +20,15 @@ from nagaya.api.simulated.simulated_cluster import (
     SimulatedCluster,
     SimulatedClusterStatus,
 )
+from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.simulated.cluster.apply import apply
 from nagaya.infrastructure.simulated.cluster.plan import Plan, plan
 from nagaya.infrastructure.simulated.cluster.seen import index, observe
-from nagaya.infrastructure.simulated.cluster.status import CONDITIONS, FIELDS, paused_status, status
+from nagaya.infrastructure.simulated.cluster.status import CONDITIONS, FIELDS, NEWS, paused_status, status
 from nagaya.infrastructure.simulated.owners import refers_to
 from nagaya.infrastructure.simulated.tenants import AddressTaken, Tenants
 from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import WORKERS, Controller, Result, Watch
-from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, follow_secrets
@@ -62,13 +62,14 @@ class SimulatedClusters:
             return None
         seen = observe(rt, self._tenants, simulated)
         if why := why_paused(seen.cluster, simulated, SIMULATED_CLUSTERS.kind):
-            await self._tell(simulated, paused_status(simulated, why, seen.now))
+            told = paused_status(simulated, why, seen.now)
+            await self._api.status(SIMULATED_CLUSTERS, simulated, told, conditions=CONDITIONS, fields=FIELDS)
             return None
         steps = plan(seen)
         self._log(key, steps)
         if steps.release:
             await self._end(key)
-            await self._release(simulated)
+            await release(rt, self._api, SIMULATED_CLUSTERS, simulated, FINALIZER)
             return None
         again = steps.again_after
         if seen.cluster is not None:
@@ -78,8 +79,7 @@ class SimulatedClusters:
         except (AddressTaken, OSError) as error:
             steps = Plan(SimulatedReason.PROVISIONING_FAILED, f"The simulated API cannot listen: {error}.")
             again = PORT_RETRY
-        await self._tell(simulated, status(simulated, steps, seen.now))
-        return None if again is None else Result(again)
+        return Result(again, await self._tell(simulated, status(simulated, steps, seen.now)))
 
     async def _end(self, key: Key) -> None:
         cluster = self._clusters.pop(key, None)
@@ -87,15 +87,9 @@ class SimulatedClusters:
         if cluster is not None:
             await self._tenants.stop(cluster)
 
-    async def _release(self, simulated: SimulatedCluster) -> None:
-        left = tuple(each for each in simulated.metadata.finalizers if each != FINALIZER)
-        try:
-            await self._api.metadata(SIMULATED_CLUSTERS, simulated, finalizers=left)
-        except NotFound:
-            return
-
-    async def _tell(self, simulated: SimulatedCluster, told: SimulatedClusterStatus) -> None:
-        await self._api.status(SIMULATED_CLUSTERS, simulated, told, conditions=CONDITIONS, fields=FIELDS)
+    async def _tell(self, simulated: SimulatedCluster, told: SimulatedClusterStatus) -> float | None:
+        """Tell what is news. Returns after how many seconds the rest is to be told."""
+        return await self._api.news(SIMULATED_CLUSTERS, simulated, told, NEWS, conditions=CONDITIONS, fields=FIELDS)
 
     def _log(self, key: Key, steps: Plan) -> None:
         sentence = steps.sentence or "Ready for simulated machines."

@@ -13,9 +13,14 @@ from nagaya.api.simulated.conditions import SimulatedCondition, SimulatedReason
 from nagaya.api.simulated.simulated_cluster import SimulatedCluster, SimulatedClusterStatus, SimulatedInitialization
 from nagaya.infrastructure.simulated.cluster.plan import Plan
 from nagaya.kube.conditions import condition, set_condition
+from nagaya.kube.status_change import News
 
 CONDITIONS: Final = (SimulatedCondition.READY, SimulatedCondition.DELETING, SimulatedCondition.PAUSED)
 FIELDS: Final = ("initialization.provisioned", "failureDomains", "observedGeneration")
+NEWS: Final = News(
+    ("initialization.provisioned", "failureDomains"), turns=("observedGeneration",), conditions=CONDITIONS
+)
+"""What others act on."""
 
 
 def status(simulated: SimulatedCluster, plan: Plan, now: datetime) -> SimulatedClusterStatus:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
 from typing import Final
 
@@ -17,13 +19,18 @@ from nagaya.kube.api import Api
 from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
-from nagaya.kube.tenant_secrets import TENANT_SECRETS
+from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
 from nagaya.pki.secret_data import read_authority
+from nagaya.simulators.tenant import boot_data
+from nagaya.simulators.tenant.boot_data import KubeadmBoot
+from nagaya.simulators.tenant.joining import JoinDelayed, JoinRefused
 
 log = logging.getLogger(__name__)
 
 PORT_RETRY: Final = 10.0
 """Seconds until a port is tried again that somebody else has: nothing tells when it is free."""
+ETCD_RETRY: Final = 5.0
+"""Seconds until a member is offered to etcd again that it would not take."""
 AUTHORITY_RETRY: Final = 30.0
 """Seconds until the authority is looked for again: a Secret without the cluster's label brings no event."""
 
@@ -31,7 +38,7 @@ AUTHORITY_RETRY: Final = 30.0
 class CannotJoin(Exception):
     """The Node cannot join for now."""
 
-    def __init__(self, reason: str, message: str, again_after: float) -> None:
+    def __init__(self, reason: str, message: str, again_after: float | None = None) -> None:
         super().__init__(message)
         self.reason = reason
         self.again_after = again_after
@@ -54,15 +61,46 @@ async def run(rt: Runtime, tenants: Tenants, seen: Seen, plan: Plan) -> None:
     if tenancy is None:
         return
     if plan.joins:
+        boot = await _boot(rt, seen)
+        # What has joined a cluster in an earlier life of this process brings it back; whatever else runs kubeadm join
+        # needs one that answers.
+        if boot is not None and not boot.initializes and not seen.was_joined and not tenancy.serving:
+            raise CannotJoin(
+                SimulatedReason.WAITING_FOR_CONTROL_PLANE, "kubeadm join waits for the API of the cluster."
+            )
         if plan.starts:
             await _start(rt, tenants, tenancy, seen)
         if tenancy.tenant is not None:
-            await tenancy.join(metadata.uid, node_settings(seen))
-            log.info("simulated machine %s: its Node has joined", Key.of(seen.host))
+            await _join(tenancy, seen, boot)
     if plan.leaves:
         await tenancy.leave(metadata.name, metadata.uid)
     else:
         tenancy.afflict(metadata.name, metadata.uid, plan.faults)
+
+
+async def _boot(rt: Runtime, seen: Seen) -> KubeadmBoot | None:
+    """What the boot data of the machine tell kubeadm. Data that are not there are nothing to go by, and nobody's."""
+    name = None if seen.machine is None else seen.machine.spec.bootstrap.data_secret_name
+    if not name:
+        return None
+    try:
+        found = await rt.client.get(TENANT_SECRETS, seen.host.metadata.namespace, name)
+    except NotFound:
+        return None
+    try:
+        return boot_data.read(base64.b64decode(found.data.get(VALUE, "")), seen.host.metadata.name)
+    except (boot_data.Unusable, binascii.Error) as error:
+        raise CannotJoin(SimulatedReason.JOIN_REFUSED, f"Secret {name} cannot be used: {error}.") from error
+
+
+async def _join(tenancy: Tenancy, seen: Seen, boot: KubeadmBoot | None) -> None:
+    try:
+        await tenancy.join(seen.host.metadata.uid, node_settings(seen, boot), returns=seen.was_joined)
+    except JoinRefused as error:
+        raise CannotJoin(SimulatedReason.JOIN_REFUSED, str(error)) from error
+    except JoinDelayed as error:
+        raise CannotJoin(SimulatedReason.WAITING_FOR_ETCD, str(error), ETCD_RETRY) from error
+    log.info("simulated machine %s: its Node has joined", Key.of(seen.host))
 
 
 async def _start(rt: Runtime, tenants: Tenants, tenancy: Tenancy, seen: Seen) -> None:

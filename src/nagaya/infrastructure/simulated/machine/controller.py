@@ -20,14 +20,14 @@ from nagaya.api.simulated.simulated_machine import (
     SimulatedMachine,
     SimulatedMachineStatus,
 )
+from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.simulated.machine.apply import CannotJoin, hold, run
 from nagaya.infrastructure.simulated.machine.changes import MachinesOf, OfAuthority, OfCluster, of_machine
 from nagaya.infrastructure.simulated.machine.plan import Plan, Said, plan
 from nagaya.infrastructure.simulated.machine.seen import Seen, index, observe
-from nagaya.infrastructure.simulated.machine.status import CONDITIONS, FIELDS, paused_status, status
+from nagaya.infrastructure.simulated.machine.status import CONDITIONS, FIELDS, NEWS, paused_status, status
 from nagaya.infrastructure.simulated.tenants import Tenants
 from nagaya.kube.controller import WORKERS, Controller, Result, Watch
-from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, follow_secrets
@@ -56,7 +56,8 @@ class SimulatedMachines:
             return None
         seen = observe(rt, self._tenants, host)
         if why := why_paused(seen.cluster, host, SIMULATED_MACHINES.kind):
-            await self._tell(host, paused_status(host, why, seen.now))
+            told = paused_status(host, why, seen.now)
+            await self._api.status(SIMULATED_MACHINES, host, told, conditions=CONDITIONS, fields=FIELDS)
             return None
         steps = plan(seen)
         log.debug("simulated machine %s: %s", key, steps.ready.message or steps.ready.reason)
@@ -66,9 +67,8 @@ class SimulatedMachines:
         if steps.release:
             await self._release(host)
             return None
-        if not steps.silent:
-            await self._tell(host, status(seen, host, steps))
-        return None if steps.again_after is None else Result(steps.again_after)
+        tell_after = None if steps.silent else await self._tell(host, status(seen, host, steps))
+        return Result(steps.again_after, tell_after)
 
     async def _run(self, seen: Seen, steps: Plan) -> Plan:
         if steps.joins:
@@ -89,14 +89,11 @@ class SimulatedMachines:
 
     async def _release(self, host: SimulatedMachine) -> None:
         log.info("simulated machine %s: is gone", Key.of(host))
-        left = tuple(each for each in host.metadata.finalizers if each != FINALIZER)
-        try:
-            await self._api.metadata(SIMULATED_MACHINES, host, finalizers=left)
-        except NotFound:
-            return
+        await release(self._rt, self._api, SIMULATED_MACHINES, host, FINALIZER)
 
-    async def _tell(self, host: SimulatedMachine, told: SimulatedMachineStatus) -> None:
-        await self._api.status(SIMULATED_MACHINES, host, told, conditions=CONDITIONS, fields=FIELDS)
+    async def _tell(self, host: SimulatedMachine, told: SimulatedMachineStatus) -> float | None:
+        """Tell what is news. Returns after how many seconds the rest is to be told."""
+        return await self._api.news(SIMULATED_MACHINES, host, told, NEWS, conditions=CONDITIONS, fields=FIELDS)
 
 
 def controller(rt: Runtime, tenants: Tenants, *, workers: int = WORKERS) -> Controller:
@@ -123,9 +120,7 @@ def controller(rt: Runtime, tenants: Tenants, *, workers: int = WORKERS) -> Cont
         tenancy = tenants.tenancy(cluster)
         if tenancy is not None and tenancy.serving:
             rt.remotes.hurry(cluster)
-        if made.running:
-            for key in machines_of(cluster):
-                made.queue.add(key)
+        made.look_at(machines_of(cluster))
 
     tenants.subscribe(came_up)
     return made

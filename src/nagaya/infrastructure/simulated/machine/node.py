@@ -14,6 +14,7 @@ from nagaya.api.simulated.simulated_cluster import SimulatedCluster
 from nagaya.api.simulated.simulated_machine import SimulatedMachine, offered
 from nagaya.infrastructure.simulated.machine.seen import Seen
 from nagaya.pki.authority import CertificateAuthority
+from nagaya.simulators.tenant.boot_data import KubeadmBoot
 from nagaya.simulators.tenant.pace import Pace
 from nagaya.simulators.tenant.settings import CONTROL_PLANE, NodeSettings, Taint, TenantSettings, Timing
 from nagaya.simulators.tenant.shared import Shared
@@ -52,21 +53,38 @@ def failure_domain(seen: Seen) -> str:
     ]
 
 
-def node_settings(seen: Seen) -> NodeSettings:
-    """The Node that joins."""
+def node_settings(seen: Seen, boot: KubeadmBoot | None = None) -> NodeSettings:
+    """The Node that joins, as kubeadm has it register if the boot data are for kubeadm."""
     host, machine = seen.host, seen.machine
-    first = Taint(CONTROL_PLANE if seen.control_plane else NODE_UNINITIALIZED, "NoSchedule")
+    control_plane = seen.control_plane if boot is None else boot.control_plane
     domain = failure_domain(seen)
     return NodeSettings(
         host.metadata.name,
         provider_id=provider_id(host),
         version="" if machine is None else machine.spec.version,
-        labels={**({ZONE: domain} if domain else {}), **host.spec.node_labels},
-        taints=[first, *(Taint(each.key, each.effect, each.value) for each in host.spec.node_taints)],
+        labels={
+            **({ZONE: domain} if domain else {}),
+            **host.spec.node_labels,
+            **(boot.labels if boot is not None else {}),
+        },
+        taints=[
+            *_taints(boot, control_plane=control_plane),
+            *(Taint(each.key, each.effect, each.value) for each in host.spec.node_taints),
+        ],
         addresses=[("InternalIP", seen.address)],
         capacity=offered(host.spec),
-        control_plane=seen.control_plane,
+        control_plane=control_plane,
+        external_cloud=boot is not None and boot.external_cloud,
+        boot=boot,
     )
+
+
+def _taints(boot: KubeadmBoot | None, *, control_plane: bool) -> tuple[Taint, ...]:
+    if boot is None:
+        return (Taint(CONTROL_PLANE if control_plane else NODE_UNINITIALIZED, "NoSchedule"),)
+    if boot.taints is None:
+        return (Taint(CONTROL_PLANE, "NoSchedule"),) if control_plane else ()
+    return boot.taints
 
 
 def tenant_settings(seen: Seen, authority: CertificateAuthority, shared: Shared, *, listen: bool) -> TenantSettings:
@@ -115,6 +133,9 @@ def _timing(infrastructure: SimulatedCluster) -> Timing:
     return Timing(
         node_ready=defaults.node_ready if nodes.ready_seconds is None else float(nodes.ready_seconds),
         node_monitor_grace=float(nodes.monitor_grace_seconds or defaults.node_monitor_grace),
+        static_pod_start=(
+            defaults.static_pod_start if nodes.static_pod_seconds is None else float(nodes.static_pod_seconds)
+        ),
     )
 
 

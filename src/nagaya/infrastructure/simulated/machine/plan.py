@@ -24,6 +24,10 @@ _FAULTS: Final = dict(
             Fault.MEMORY_PRESSURE,
             Fault.DISK_PRESSURE,
             Fault.PID_PRESSURE,
+            Fault.ETCD_DOWN,
+            Fault.ETCD_NO_SPACE,
+            Fault.ETCD_CORRUPT,
+            Fault.ETCD_SLOW,
         ),
         strict=True,
     )

@@ -16,6 +16,7 @@ from nagaya.infrastructure.simulated.machine.node import addresses, failure_doma
 from nagaya.infrastructure.simulated.machine.plan import Plan, Said
 from nagaya.infrastructure.simulated.machine.seen import Seen
 from nagaya.kube.conditions import condition, set_condition
+from nagaya.kube.status_change import News
 
 CONDITIONS: Final = tuple(SimulatedCondition)
 FIELDS: Final = (
@@ -25,6 +26,10 @@ FIELDS: Final = (
     "bootCompletionTime",
     "observedGeneration",
 )
+NEWS: Final = News(
+    ("initialization.provisioned", "bootCompletionTime"), turns=("observedGeneration",), conditions=CONDITIONS
+)
+"""What others act on, and when the boot ends, which must survive this process."""
 
 
 def status(seen: Seen, host: SimulatedMachine, plan: Plan) -> SimulatedMachineStatus:
