@@ -32,7 +32,6 @@ from nagaya.controlplane.hosted.host.host import Host
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.kubernetes import kinds
 from nagaya.controlplane.hosted.pods.controller import controller as control_planes
-from nagaya.controlplane.hosted.pods.management_api import management_cidrs
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube import kubeconfig
 from nagaya.kube.client import Client
@@ -160,7 +159,7 @@ async def running(
     )
     cache, stores = plane.manager.cache, Stores()
     rt = Runtime(plane.client, cache, ContractKinds(cache), plane.remotes, plane.recorder, WORLD)
-    settings = PodSettings(management_cidrs=await management_cidrs(plane.client))
+    settings = PodSettings()
     plane.manager.add(data_stores(rt, Host(HostSettings(folder), WORLD), stores))
     plane.manager.add(control_planes(rt, stores, SecretReader(plane.client, cache), KeyMaker(), settings))
     await plane.start()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
 import secrets
 import socket
 from collections.abc import AsyncIterator, Sequence
@@ -35,6 +33,7 @@ from nagaya.pki.keys import KeyAlgorithm
 from nagaya.pki.usages import Usage
 from nagaya.world import World
 from support.real_processes import Processes, free_ports
+from support.tenant_kubectl import TenantKubectl
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
@@ -119,30 +118,13 @@ class HostedByHand:
         await self.client.create(SECRETS, content)
         return f"{identity}.{secret}"
 
-    async def kubectl(self, *words: str, timeout: float = 60.0) -> str:
+    async def kubectl(self, *words: str) -> str:
         """What kubectl says; fails the test if it fails."""
-        environment = {**os.environ, "KUBECONFIG": str(self.admin)}
-        process = await asyncio.create_subprocess_exec(
-            self._binaries.path("kubectl"),
-            *words,
-            env=environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            async with asyncio.timeout(timeout):
-                said, complained = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert process.returncode == 0, f"kubectl {' '.join(words)}: {complained.decode()}"
-        return said.decode()
+        return await TenantKubectl(self._binaries.path("kubectl"), self.admin)(*words)
 
     async def objects(self, *words: str) -> list[dict[str, Any]]:
         """What `kubectl get` finds."""
-        items: list[dict[str, Any]] = json.loads(await self.kubectl("get", *words, "-o", "json"))["items"]
-        return items
+        return await TenantKubectl(self._binaries.path("kubectl"), self.admin).objects(*words)
 
     async def _start(self) -> None:
         etcd, peer, manager, scheduler = free_ports(4)

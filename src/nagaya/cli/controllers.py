@@ -89,6 +89,13 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     "the API server reaches. Not needed with `nagaya up`, which does the same by itself.  [default: nowhere]",
 )
 @click.option(
+    "--hosted-as",
+    type=click.Choice(["processes", "pods"]),
+    default="processes",
+    show_default=True,
+    help="What hosted control planes are: processes of this machine, or pods of the management cluster.",
+)
+@click.option(
     "--tenants-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=lambda: default_data_dir() / "hosted",
@@ -128,6 +135,7 @@ def controllers(
     lease_namespace: str,
     health: tuple[str, int] | None,
     admission: tuple[str, int] | None,
+    hosted_as: str,
     tenants_dir: Path,
     tenants_address: str,
     tenants_ports: range,
@@ -140,7 +148,7 @@ def controllers(
 
     Each part does what the Cluster API provider of that name does, and can be left out: the rest works next to other
     providers' controllers. `infrastructure-simulated` makes machines that do not exist, for trials;
-    `controlplane-hosted` runs control planes as processes of this machine.
+    `controlplane-hosted` runs control planes as processes of this machine, or as pods of the management cluster.
 
     An API that does not answer yet, or does not have the kinds yet, is waited for.
 
@@ -154,11 +162,12 @@ def controllers(
 
     from nagaya.cli.controllers_run import Settings, run
     from nagaya.controlplane.hosted.host.settings import HostSettings
+    from nagaya.controlplane.hosted.pods.settings import PodSettings
 
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=level)
     settings = Settings(
-        _connection(kubeconfig, context),
+        connection(kubeconfig, context),
         only,
         install_crds=install_crds,
         lease_namespace=lease_namespace if leader_elect else None,
@@ -168,11 +177,12 @@ def controllers(
         namespaces=namespaces,
         watch_filter=watch_filter,
         hosting=HostSettings(tenants_dir.absolute(), tenants_address, tenants_ports, stop_with_us=stop_tenants),
+        pods=PodSettings() if hosted_as == "pods" else None,
     )
     run(settings)
 
 
-def _connection(path: Path | None, context: str | None) -> Connection:
+def connection(path: Path | None, context: str | None) -> Connection:
     from nagaya.kube import kubeconfig
 
     try:

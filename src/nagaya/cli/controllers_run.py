@@ -22,6 +22,7 @@ from nagaya.cli import heap, management_api
 from nagaya.cli.admission import AdmissionServer
 from nagaya.cli.plane import Plane, install
 from nagaya.controlplane.hosted.host.settings import HostSettings
+from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube.calls import nothing
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
@@ -56,6 +57,8 @@ class Settings:
     watch_filter: str = ""
     """The value of the label that objects must have to be looked after; without one all are."""
     hosting: HostSettings | None = None
+    pods: PodSettings | None = None
+    """If hosted control planes are to be pods of the management cluster."""
     """Where on this machine hosted control planes are."""
 
 
@@ -89,6 +92,7 @@ class _Process:
             namespaces=settings.namespaces,
             watch_filter=settings.watch_filter,
             hosting=settings.hosting,
+            pods=settings.pods,
         )
         self._stopped = False
         self._endpoints = Endpoints(self._plane.manager)

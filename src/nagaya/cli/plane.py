@@ -40,10 +40,14 @@ from nagaya.world import World
 
 if TYPE_CHECKING:
     from nagaya.controlplane.hosted.host.settings import HostSettings
+    from nagaya.controlplane.hosted.pods.settings import PodSettings
     from nagaya.infrastructure.simulated.tenants import Tenants
 
 QPS: Final = 100.0
 BURST: Final = 200
+
+_AS_PROCESSES: Final = "nagaya.controlplane.hosted.control_plane.controller"
+_AS_PODS: Final = "nagaya.controlplane.hosted.pods.controller"
 
 # What each part runs: modules with a function `controller` that makes one from a Runtime. It is also given what its
 # further parameters are named after: `tenants`, the simulated clusters of the process; `host` and `stores`, where
@@ -61,7 +65,7 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     "controlplane-kubeadm": ("nagaya.controlplane.kubeadm.wiring",),
     "controlplane-hosted": (
         "nagaya.controlplane.hosted.data_store_controller.controller",
-        "nagaya.controlplane.hosted.control_plane.controller",
+        _AS_PROCESSES,
     ),
     "addons": ("nagaya.addons.resource_set.controller", "nagaya.addons.resource_set_binding.controller"),
     "infrastructure-simulated": (
@@ -93,12 +97,14 @@ class Plane:
         namespaces: Collection[str] = (),
         watch_filter: str = "",
         hosting: HostSettings | None = None,
+        pods: PodSettings | None = None,
     ) -> None:
         """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only.
 
         With `namespaces` nothing outside of them exists for this process. With `watch_filter` only objects that have
         the label cluster.x-k8s.io/watch-filter with this value are looked after. `hosting` says where on this machine
-        hosted control planes are; without it there can be none, whatever the parts.
+        hosted control planes are; without it there can be none, whatever the parts. With `pods` they are pods of the
+        management cluster, and only data stores that Nagaya itself runs are on this machine.
         """
         self.tenants: Tenants | None = None
         dialers: MakeDialer = partial(PortForward, world=world)
@@ -136,11 +142,13 @@ class Plane:
             from nagaya.controlplane.hosted.data_store_controller.stores import Stores
             from nagaya.controlplane.hosted.host.host import Host
 
-            shared |= {"host": Host(hosting, world), "stores": Stores()}
+            shared |= {"host": Host(hosting, world), "stores": Stores(), "pods": pods}
         for part in parts:
             if part == HOSTED and hosting is None:
                 continue
             for module in CONTROLLERS[part]:
+                if module == _AS_PROCESSES and pods is not None:
+                    module = _AS_PODS
                 make = importlib.import_module(module).controller
                 given = {name: shared[name] for name in inspect.signature(make).parameters if name in shared}
                 controller: Controller = make(runtime, **given)

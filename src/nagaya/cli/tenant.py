@@ -246,7 +246,7 @@ def _run(
 ) -> None:
     import uvloop
 
-    from nagaya.cli.controllers import _connection
+    from nagaya.cli.controllers import connection
     from nagaya.controlplane.hosted.archive.errors import ArchiveError
     from nagaya.controlplane.hosted.data_store.errors import StoreError
     from nagaya.kube.client import Client
@@ -255,14 +255,14 @@ def _run(
     from nagaya.kube.transport import NoAnswer
     from nagaya.world import World
 
-    connection = _connection(path, context)
+    found = connection(path, context)
     world = World()
 
     async def run() -> None:
-        client = Client(HttpTransport(connection, world=world), world=world, field_manager="nagaya-tenant")
+        client = Client(HttpTransport(found, world=world), world=world, field_manager="nagaya-tenant")
         try:
             folder = tenants_dir or default_data_dir() / "hosted"
-            await work(_Session(client, world, connection.namespace, folder))
+            await work(_Session(client, world, found.namespace, folder))
         finally:
             await client.close()
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from nagaya.cli import heap
 from nagaya.cli.addresses import address
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def _without_garbage_collection() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(heap.ALLOCATIONS)
         gc.enable()
 
 

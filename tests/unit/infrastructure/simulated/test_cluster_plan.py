@@ -34,6 +34,13 @@ def test_an_address_that_is_given_stays() -> None:
     assert plan(seen(controlPlaneEndpoint={"host": "10.0.0.1", "port": 6443})).endpoint is None
 
 
+def test_a_control_plane_that_is_not_on_machines_has_an_address_of_its_own() -> None:
+    reference = {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "HostedControlPlane", "name": "quay"}
+    hosted = cluster_draft().having(spec={"controlPlaneRef": reference}).made()
+    made = plan(replace(seen(), cluster=hosted))
+    assert (made.endpoint, made.authority, made.provisioned) == (None, False, True)
+
+
 def test_without_a_free_port_it_says_what_to_do() -> None:
     made = plan(replace(seen(), offer=Endpoint(host="127.0.0.1")))
     assert made.reason == "ProvisioningFailed"

@@ -133,10 +133,14 @@ def _defaults(facts: TenantFacts) -> dict[str, str]:
     }
     if facts.replicas > 1:
         found["goaway-chance"] = _GOAWAY_CHANCE
-        found["shutdown-send-retry-after"] = "true"
-    if ip_address(facts.serving.advertise_address).is_loopback:
-        # Kubernetes refuses such an address behind a Service, and would try it again all the time.
+        if not facts.serving.balanced:
+            found["shutdown-send-retry-after"] = "true"
+    if ip_address(facts.serving.advertise_address).is_loopback or facts.serving.balanced:
+        # Kubernetes refuses a loopback address behind a Service, and would try it again all the time. And of several
+        # at one address, the first that ends would take it away for all.
         found["endpoint-reconciler-type"] = "none"
     if facts.serving.drain_seconds:
         found["shutdown-delay-duration"] = f"{facts.serving.drain_seconds}s"
+    if facts.serving.watch_seconds:
+        found["shutdown-watch-termination-grace-period"] = f"{facts.serving.watch_seconds}s"
     return found

@@ -45,6 +45,12 @@ class ServingFacts:
     """Whether several API servers listen at one port of one machine, and the kernel spreads connections over them."""
     drain_seconds: int = 0
     """For how long an API server that ends goes on serving, until nobody sends it new connections any more."""
+    watch_seconds: int = 0
+    """For how long an API server that ends lets watches end by themselves. 0 leaves it to them, who may take until it
+    is killed."""
+    balanced: bool = False
+    """Whether something in front of it knows when it ends. Then it need not send clients away, who would take that for
+    a failure: nobody comes any more, and those who are there are told to connect anew."""
 
 
 @dataclass(frozen=True, slots=True)

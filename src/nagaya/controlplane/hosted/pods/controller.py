@@ -7,6 +7,7 @@ its pods have ended and its data is removed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
@@ -29,6 +30,7 @@ from nagaya.controlplane.hosted.kubernetes import kinds
 from nagaya.controlplane.hosted.pods.apply import Apply
 from nagaya.controlplane.hosted.pods.deletion import end
 from nagaya.controlplane.hosted.pods.known import Known
+from nagaya.controlplane.hosted.pods.management_api import management_cidrs
 from nagaya.controlplane.hosted.pods.plan import TRY_AGAIN, Plan, plan
 from nagaya.controlplane.hosted.pods.seen import PODS, Observer, OfPods, Seen, keep_objects
 from nagaya.controlplane.hosted.pods.settings import PodSettings
@@ -91,6 +93,9 @@ class HostedControlPlanes:
         return await self._run(plane, cluster)
 
     async def _run(self, plane: HostedControlPlane, cluster: Cluster) -> Result | None:
+        if self._observer.settings.management_cidrs is None:
+            found_out = await management_cidrs(self._rt.client)
+            self._observer.settings = replace(self._observer.settings, management_cidrs=found_out)
         known = self._known.setdefault(plane.metadata.uid, Known())
         known.strangers.clear()  # they may be gone
         seen = await self._observer.observe(plane, cluster, known)

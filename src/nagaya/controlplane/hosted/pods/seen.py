@@ -173,7 +173,7 @@ class OfPods:
         return [Key.of(each) for each in planes if names.short_name(each.metadata.name) == label]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Observer:
     """Looks."""
 

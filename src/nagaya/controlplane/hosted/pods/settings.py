@@ -12,7 +12,7 @@ from nagaya.pki.certificates import LEAF_VALIDITY
 class PodSettings:
     """One management cluster."""
 
-    management_cidrs: tuple[str, ...] = ()
-    """Addresses of its own API, which no tenant's API server shall reach."""
+    management_cidrs: tuple[str, ...] | None = None
+    """Addresses of its own API, which no tenant's API server shall reach. None: as they are found at the first look."""
     leaf_validity: timedelta = LEAF_VALIDITY
     """How long the certificates of tenants' programs last; each is renewed when a third of that is left."""

@@ -99,5 +99,5 @@ def _tenancy(seen: Seen, told: TenantFacts, files: dict[str, bytes]) -> Tenancy:
         told,
         files,
         seen.encryption_hash,
-        seen.settings.management_cidrs,
+        seen.settings.management_cidrs or (),
     )

@@ -15,6 +15,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 CONFIG_MAPS: Final = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
 SERVICE_ACCOUNTS: Final = Kind("", "v1", "ServiceAccount", "serviceaccounts", Untyped)
 SERVICES: Final = Kind("", "v1", "Service", "services", Untyped)
+ENDPOINT_SLICES: Final = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", Untyped)
 DEPLOYMENTS: Final = Kind("apps", "v1", "Deployment", "deployments", Untyped)
 DAEMON_SETS: Final = Kind("apps", "v1", "DaemonSet", "daemonsets", Untyped)
 ROLES: Final = Kind(_RBAC, "v1", "Role", "roles", Untyped)
@@ -26,6 +27,7 @@ ALL: Final = (
     CONFIG_MAPS,
     SERVICE_ACCOUNTS,
     SERVICES,
+    ENDPOINT_SLICES,
     DEPLOYMENTS,
     DAEMON_SETS,
     ROLES,

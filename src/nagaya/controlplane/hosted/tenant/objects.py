@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.controlplane.hosted.tenant import bootstrap, configuration, core_dns, konnectivity, kube_proxy
+from nagaya.controlplane.hosted.tenant import api_endpoint, bootstrap, configuration, core_dns, konnectivity, kube_proxy
 from nagaya.controlplane.hosted.tenant.kinds import Manifest
 from nagaya.controlplane.hosted.tenant.releases import release_of
 from nagaya.controlplane.hosted.tenant.setup import CoreDns, Konnectivity, KubeProxy, TenantSetup
@@ -22,6 +22,8 @@ def objects(setup: TenantSetup) -> tuple[Manifest, ...]:
     """
     release_of(setup.version)
     found = [*configuration.objects(setup), *bootstrap.objects(setup)]
+    if setup.api_address:
+        found += api_endpoint.objects(setup)
     if setup.konnectivity is not None:
         found += konnectivity.objects(setup, setup.konnectivity)
     if setup.kube_proxy is not None:
@@ -39,6 +41,13 @@ def switched_off(setup: TenantSetup) -> frozenset[Place]:
     everything: set[Place] = set()
     for mode in ("DaemonSet", "Deployment"):
         agents = Konnectivity("localhost", mode=mode)
-        full = replace(setup, core_dns=CoreDns(), kube_proxy=KubeProxy(), konnectivity=agents, kubelet_patches=())
+        full = replace(
+            setup,
+            core_dns=CoreDns(),
+            kube_proxy=KubeProxy(),
+            konnectivity=agents,
+            kubelet_patches=(),
+            api_address="192.0.2.1",
+        )
         everything |= {(each.kind, each.key) for each in objects(full)}
     return frozenset(everything - {(each.kind, each.key) for each in objects(setup)})

@@ -76,6 +76,9 @@ class TenantSetup:
     """Operations of a JSON patch (RFC 6902) on the KubeletConfiguration that machines get."""
     verified_kubelets: bool = False
     """Whether kubelets shall ask for serving certificates of the cluster's own authority."""
+    api_address: str = ""
+    """The IP address that pods find behind the Service `kubernetes`; empty where API servers tell it themselves."""
+    api_port: int = 6443
     core_dns: CoreDns | None = field(default_factory=CoreDns)
     kube_proxy: KubeProxy | None = field(default_factory=KubeProxy)
     konnectivity: Konnectivity | None = None

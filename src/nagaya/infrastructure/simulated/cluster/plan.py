@@ -46,7 +46,7 @@ def plan(seen: Seen) -> Plan:
             f"Give spec.controlPlaneEndpoint another port, or leave it out.",
             provisioned=seen.provisioned,
         )
-    endpoint = None if simulated.spec.control_plane_endpoint.valid else seen.offer
+    endpoint = None if simulated.spec.control_plane_endpoint.valid or seen.elsewhere else seen.offer
     if endpoint is not None and not endpoint.valid:
         return Plan(
             SimulatedReason.PROVISIONING_FAILED,

@@ -18,6 +18,7 @@ from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS
 
+_HOSTED: Final = "HostedControlPlane"
 BY_ENDPOINT: Final = "endpoint"
 """The index of SimulatedClusters by the address of their API."""
 
@@ -35,6 +36,12 @@ class Seen:
     """Another SimulatedCluster that says it has the same address; empty if there is none."""
     has_authority: bool
     now: datetime
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the control plane is not on the machines: then its API has an address that is not decided here."""
+        reference = None if self.cluster is None else self.cluster.spec.control_plane_ref
+        return reference is not None and reference.kind == _HOSTED
 
     @property
     def provisioned(self) -> bool:

@@ -116,6 +116,16 @@ def test_a_port_is_shared_and_left_orderly_only_where_there_are_several() -> Non
     assert value(found, "shutdown-send-retry-after") == "true"
 
 
+def test_behind_a_balancer_nobody_is_sent_away_and_no_address_is_taken_away() -> None:
+    serving = ServingFacts("127.64.1.2", "10.0.0.1", drain_seconds=3, watch_seconds=2, balanced=True)
+    found = api_server.arguments(replace(FACTS, serving=serving, replicas=2))
+
+    assert not has(found, "shutdown-send-retry-after")
+    assert value(found, "shutdown-delay-duration") == "3s"
+    assert value(found, "shutdown-watch-termination-grace-period") == "2s"
+    assert value(found, "endpoint-reconciler-type") == "none"
+
+
 def test_a_loopback_address_is_not_put_behind_a_service() -> None:
     local = replace(FACTS, serving=ServingFacts("127.0.0.1", "127.0.0.1"))
 

@@ -236,7 +236,7 @@ def test_agents_call_their_server_and_prove_themselves_to_it_alone() -> None:
 
 def test_what_is_switched_off_are_the_objects_of_addons_that_are_not_wanted() -> None:
     bare = replace(SETUP, core_dns=None, kube_proxy=None)
-    full = replace(SETUP, konnectivity=Konnectivity("a", mode="Deployment"))
+    full = replace(SETUP, api_address="192.0.2.1", konnectivity=Konnectivity("a", mode="Deployment"))
     off = {f"{kind.kind} {key}" for kind, key in switched_off(bare)}
     assert off == (names(full) | {"DaemonSet kube-system/konnectivity-agent"}) - JOIN
     assert {f"{kind.kind} {key}" for kind, key in switched_off(full)} == {"DaemonSet kube-system/konnectivity-agent"}
@@ -247,3 +247,13 @@ def test_hostile_words_stay_words() -> None:
     setup = replace(SETUP, cluster_name=name, dns_domain="x\ny: z")
     found = yaml.safe_load(content(setup, "ConfigMap kube-system/kubeadm-config")["data"]["ClusterConfiguration"])
     assert (found["clusterName"], found["networking"]["dnsDomain"]) == (name, "x\ny: z")
+
+
+def test_the_address_behind_the_api_service_is_told_where_api_servers_do_not() -> None:
+    slice_ = content(replace(SETUP, api_address="2001:db8::1", api_port=16443), "EndpointSlice default/kubernetes")
+
+    assert slice_["metadata"]["labels"]["kubernetes.io/service-name"] == "kubernetes"
+    assert slice_["addressType"] == "IPv6"
+    assert slice_["endpoints"] == [{"addresses": ["2001:db8::1"], "conditions": {"ready": True}}]
+    assert slice_["ports"] == [{"name": "https", "port": 16443, "protocol": "TCP"}]
+    assert not any(name.startswith("EndpointSlice") for name in names(SETUP))

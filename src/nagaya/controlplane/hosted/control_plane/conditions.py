@@ -1,0 +1,154 @@
+"""The conditions of a HostedControlPlane: one function each. Every one that is not as wished says for whom it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nagaya.api.controlplane.hosted_arguments import (
+    KONNECTIVITY_SERVER,
+    KUBE_APISERVER,
+    KUBE_CONTROLLER_MANAGER,
+    KUBE_SCHEDULER,
+)
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition as Type
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
+from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
+from nagaya.api.controlplane.hosted_status import NOT_HEALTHY, RESTARTING, RUNNING, ComponentStatus
+from nagaya.api.meta import Condition
+from nagaya.clusters.pause import NOT_PAUSED
+from nagaya.controlplane.hosted.control_plane.plan import Plan, Verdict
+from nagaya.controlplane.hosted.control_plane.seen import Seen
+from nagaya.controlplane.hosted.host.processes import BALANCER
+from nagaya.kube.conditions import condition
+
+PROGRAMS: Final = {
+    Type.API_SERVER_READY: KUBE_APISERVER,
+    Type.CONTROLLER_MANAGER_READY: KUBE_CONTROLLER_MANAGER,
+    Type.SCHEDULER_READY: KUBE_SCHEDULER,
+    Type.KONNECTIVITY_READY: KONNECTIVITY_SERVER,
+}
+_PHASES: Final = {
+    Type.CERTIFICATES_AVAILABLE: Phase.CERTIFICATES,
+    Type.DATA_STORE_READY: Phase.DATA_STORE,
+    Type.ENDPOINT_READY: Phase.ENDPOINT,
+    Type.TENANT_CONFIGURED: Phase.TENANT,
+}
+_EXPIRES_SOON: Final = 90
+"""Days before the end of an authority from which on that is told: everything that trusts it has to learn of another."""
+
+
+def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus]) -> Iterator[Condition]:
+    """All conditions of a control plane that is neither paused nor to go."""
+    verdicts = planned.verdicts
+    for type, phase in _PHASES.items():
+        yield _of_phase(type, verdicts[phase], expiry(seen) if phase is Phase.CERTIFICATES else "")
+    yield from _of_programs(seen, planned, components)
+    yield available(planned)
+    yield upgrade_possible(seen)
+    yield rolling_out(seen, planned)
+    yield from scaling(seen)
+    yield condition(Type.DELETING, False, Reason.NOT_DELETING)
+    yield NOT_PAUSED
+
+
+def available(planned: Plan) -> Condition:
+    """Whether the API can be used."""
+    if planned.verdicts[Phase.API_SERVER].done:
+        return condition(Type.AVAILABLE, True, Reason.AVAILABLE)
+    verdict = planned.verdicts[Phase.API_SERVER]
+    reason = Reason.SLEEPING if verdict.reason is Reason.SLEEPING else Reason.NOT_AVAILABLE
+    return condition(Type.AVAILABLE, False, reason, verdict.message)
+
+
+def upgrade_possible(seen: Seen) -> Condition:
+    """Whether the version that is declared can be reached."""
+    target = seen.target
+    if target.reason is Reason.NO_UPGRADE_ASKED:
+        return condition(Type.UPGRADE_POSSIBLE, True, target.reason)
+    return condition(Type.UPGRADE_POSSIBLE, not target.refused, target.reason, target.message)
+
+
+def rolling_out(seen: Seen, planned: Plan) -> Condition:
+    """Whether processes are exchanged for others."""
+    changed = changing(seen, planned)
+    if not changed:
+        return condition(Type.ROLLING_OUT, False, Reason.NOT_ROLLING_OUT)
+    names = ", ".join(sorted({each.program for each in planned.wanted if each.name in changed}))
+    message = f"Being exchanged: {names}. {planned.steps.waiting}".strip()
+    return condition(Type.ROLLING_OUT, True, Reason.ROLLING_OUT, message)
+
+
+def changing(seen: Seen, planned: Plan) -> list[str]:
+    """Processes that were started as something else than they shall be."""
+    return [
+        each.name
+        for each in planned.wanted
+        if (before := seen.started.get(each.name)) is not None and before.digest != each.spec.digest
+    ]
+
+
+def scaling(seen: Seen) -> Iterator[Condition]:
+    """Whether there are too few API servers, or too many."""
+    present = sum(name.startswith(f"{seen.uid}.{KUBE_APISERVER}-") for name in seen.started)
+    wanted = seen.declared.replicas
+    message = f"From {present} to {wanted} API servers."
+    if present < wanted:
+        yield condition(Type.SCALING_UP, True, Reason.SCALING_UP, message)
+    else:
+        yield condition(Type.SCALING_UP, False, Reason.NOT_SCALING_UP)
+    if present > wanted:
+        yield condition(Type.SCALING_DOWN, True, Reason.SCALING_DOWN, message)
+    else:
+        yield condition(Type.SCALING_DOWN, False, Reason.NOT_SCALING_DOWN)
+
+
+def expiry(seen: Seen) -> str:
+    """What is to be said of authorities that end soon."""
+    files = seen.known.files
+    if files is None:
+        return ""
+    soon = [
+        f"The authority {each.name} expires on {each.not_after:%Y-%m-%d}. Nothing that it vouches for lasts longer: "
+        "provide another one in time."
+        for each in files.certificates.issued
+        if each.name.endswith("ca") and (each.not_after - seen.now).days < _EXPIRES_SOON
+    ]
+    return " ".join(soon)
+
+
+def _of_phase(type: Type, verdict: Verdict, more: str = "") -> Condition:
+    return condition(type, verdict.done, verdict.reason, verdict.message or more)
+
+
+def _of_programs(seen: Seen, planned: Plan, components: Sequence[ComponentStatus]) -> Iterator[Condition]:
+    by_name = {each.name: each for each in components}
+    failing: list[str] = []
+    for type, program in PROGRAMS.items():
+        told = _of_program(seen, planned, type, by_name.get(program))
+        yield told
+        if told.status != "True" and told.reason != Reason.NOT_USED:
+            failing.append(program)
+    balancer = by_name.get(BALANCER)
+    if balancer is not None and balancer.state != RUNNING:
+        failing.append(BALANCER)
+    if failing:
+        yield condition(Type.COMPONENTS_READY, False, Reason.NOT_READY, f"Not ready: {', '.join(failing)}.")
+    else:
+        yield condition(Type.COMPONENTS_READY, True, Reason.READY)
+
+
+def _of_program(seen: Seen, planned: Plan, type: Type, component: ComponentStatus | None) -> Condition:
+    if type is Type.KONNECTIVITY_READY and not seen.declared.tunnelled:
+        return condition(type, False, Reason.NOT_USED, "spec.addons.konnectivity is not enabled.")
+    phase = Phase.API_SERVER if type in (Type.API_SERVER_READY, Type.KONNECTIVITY_READY) else Phase.CONTROLLERS
+    verdict = planned.verdicts[phase]
+    if component is None:
+        return condition(type, False, verdict.reason if not verdict.done else Reason.STARTING, verdict.message)
+    if component.state == RUNNING:
+        return condition(type, True, Reason.RUNNING)
+    reason = {RESTARTING: Reason.RESTARTING, NOT_HEALTHY: Reason.NOT_HEALTHY}.get(component.state, Reason.STARTING)
+    if verdict.reason is Reason.SLEEPING:
+        reason = Reason.SLEEPING
+    ready = f"{component.ready_replicas} of {component.replicas} are ready."
+    return condition(type, False, reason, component.message or (verdict.message if not verdict.done else ready))

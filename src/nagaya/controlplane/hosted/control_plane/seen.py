@@ -1,0 +1,191 @@
+"""Everything that a decision about a HostedControlPlane may depend on, at one moment."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.cluster_network import Endpoint
+from nagaya.api.cluster.secrets import Purpose
+from nagaya.api.controlplane.data_store import DATA_STORES, DataStore
+from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
+from nagaya.clusters import owners
+from nagaya.clusters.certificates import kubeconfig_plan
+from nagaya.clusters.certificates import plan as authorities_plan
+from nagaya.clusters.certificates import seen as certificates_seen
+from nagaya.clusters.certificates.held import CLUSTER_SECRETS, Held
+from nagaya.clusters.certificates.kubeconfig_plan import KubeconfigPlan, KubeconfigSeen
+from nagaya.clusters.certificates.reader import SecretReader
+from nagaya.clusters.certificates.seen import AuthoritiesSeen
+from nagaya.clusters.certificates.wanted import Etcd, Wanted
+from nagaya.controlplane.hosted.components import configuration
+from nagaya.controlplane.hosted.control_plane import endpoint, upgrade
+from nagaya.controlplane.hosted.control_plane.endpoint import Machine
+from nagaya.controlplane.hosted.control_plane.facts import Declared
+from nagaya.controlplane.hosted.control_plane.known import Known
+from nagaya.controlplane.hosted.control_plane.upgrade import Target
+from nagaya.controlplane.hosted.data_store_controller.stores import Stores
+from nagaya.controlplane.hosted.host import addresses
+from nagaya.controlplane.hosted.host.certificates import Authorities
+from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.host.programs import Programs
+from nagaya.controlplane.hosted.host.tenant_folder import Started
+from nagaya.kube.errors import NotFound
+from nagaya.kube.key import Key
+from nagaya.kube.remote import Probe
+from nagaya.kube.runtime import Runtime
+from nagaya.pki.keys import KeyAlgorithm
+from nagaya.supervision.status import ProcessStatus
+
+AUTHORITIES: Final = Wanted(Etcd.NONE, KeyAlgorithm.ECDSA_P256)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of a control plane."""
+
+    declared: Declared
+    target: Target
+    authorities: AuthoritiesSeen
+    authorities_plan: authorities_plan.Plan
+    kubeconfig: KubeconfigSeen
+    kubeconfig_plan: KubeconfigPlan
+    store: DataStore | None
+    store_reached: bool
+    """Whether this process has reached the store."""
+    encryption: bytes
+    encryption_problem: str
+    programs: Programs
+    processes: Mapping[str, ProcessStatus]
+    started: Mapping[str, Started]
+    connected: bool
+    """Whether the tenant's API is connected."""
+    probe: Probe
+    known: Known
+    now: datetime
+
+    @property
+    def plane(self) -> HostedControlPlane:
+        """The control plane itself."""
+        return self.declared.plane
+
+    @property
+    def uid(self) -> str:
+        """What the tenant is called."""
+        return self.plane.metadata.uid
+
+    @property
+    def given(self) -> Authorities | None:
+        """The authorities, if all are there and can be used to sign."""
+        found = [self.authorities.get(each) for each in _PURPOSES]
+        pairs = [each.pair for each in found if each is not None and each.signs]
+        return Authorities(*pairs) if len(pairs) == len(_PURPOSES) else None
+
+    @property
+    def initialized(self) -> bool:
+        """Whether the API has answered once."""
+        return self.plane.status.initialization.control_plane_initialized is True
+
+
+_PURPOSES: Final = (Purpose.CLUSTER_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY, Purpose.SERVICE_ACCOUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Looks."""
+
+    rt: Runtime
+    host: Host
+    stores: Stores
+    reader: SecretReader
+
+    def cluster_of(self, plane: HostedControlPlane) -> Cluster | None:
+        """The Cluster that owns a control plane; None before its controller has said so, or if it is gone."""
+        for each in plane.metadata.owner_references:
+            if owners.is_a(each, CLUSTERS):
+                return self.rt.cache.get(CLUSTERS, Key(plane.metadata.namespace, each.name))
+        return None
+
+    def listening(self, plane: HostedControlPlane, cluster: Cluster) -> endpoint.Listening:
+        """Where the API of a control plane is, or shall be."""
+        settings = self.host.settings
+        machine = Machine(
+            lambda family: settings.address or addresses.default_address(family),
+            addresses.is_own,
+            addresses.is_free,
+            settings.ports,
+            self.host.ports.taken(but=plane.metadata.uid),
+        )
+        return endpoint.look(plane, cluster, self.rt.cache.list(HOSTED_CONTROL_PLANES), machine)
+
+    def store_of(self, plane: HostedControlPlane) -> DataStore | None:
+        """The DataStore that a control plane has its data in, or refers to."""
+        used = plane.status.data_store
+        name = plane.spec.data_store_ref.name if used is None else used.name
+        return self.rt.cache.get(DATA_STORES, Key("", name))
+
+    async def observe(self, plane: HostedControlPlane, cluster: Cluster, known: Known) -> Seen:
+        """Everything. Raises what the server refuses."""
+        rt, uid, key = self.rt, plane.metadata.uid, Key.of(cluster)
+        owner = owners.controller(HOSTED_CONTROL_PLANES, plane)
+        authorities, secret = await asyncio.gather(
+            certificates_seen.observe(self.reader, key, AUTHORITIES),
+            certificates_seen.observe_kubeconfig(self.reader, key),
+        )
+        encryption, problem = await self._encryption(plane)
+        declared = Declared(plane, cluster, self.listening(plane, cluster))
+        started = self.host.folder(uid).started()
+        target = upgrade.target(plane.spec.version, [each.version for each in started.values() if each.version])
+        store = self.store_of(plane)
+        now = rt.world.clock.now()
+        initialized = plane.status.initialization.control_plane_initialized is True
+        of_kubeconfig = _kubeconfig(declared, authorities, secret, now)
+        return Seen(
+            declared=declared,
+            target=target,
+            authorities=authorities,
+            authorities_plan=authorities_plan.plan(authorities, initialized=initialized, maker=owner),
+            kubeconfig=of_kubeconfig,
+            kubeconfig_plan=kubeconfig_plan.plan_kubeconfig(of_kubeconfig, owner),
+            store=store,
+            store_reached=store is not None and self.stores.get(store.metadata.uid) is not None,
+            encryption=encryption,
+            encryption_problem=problem,
+            programs=self.host.programs(target.version, declared.programs(known.store)),
+            processes=self.host.processes(uid),
+            started=started,
+            connected=rt.remotes.get(key) is not None,
+            probe=rt.remotes.probe(key),
+            known=known,
+            now=now,
+        )
+
+    async def _encryption(self, plane: HostedControlPlane) -> tuple[bytes, str]:
+        """How stored data is encrypted, and what is wrong with that. The Secret is the user's, and in no cache."""
+        wanted = plane.spec.api_server.encryption
+        if wanted is None:
+            return b"", ""
+        name = wanted.config_secret_ref.name
+        where = f"Secret {plane.metadata.namespace}/{name}, which spec.apiServer.encryption names,"
+        try:
+            secret = await self.rt.client.get(CLUSTER_SECRETS, plane.metadata.namespace, name)
+        except NotFound:
+            return b"", f"{where} does not exist. Create it."
+        try:
+            content = base64.b64decode(secret.data.get(configuration.ENCRYPTION, ""), validate=True)
+        except binascii.Error:
+            content = b""
+        return content, "" if content else f"{where} has no {configuration.ENCRYPTION}. Put it there."
+
+
+def _kubeconfig(declared: Declared, authorities: AuthoritiesSeen, secret: Held | None, now: datetime) -> KubeconfigSeen:
+    authority = authorities.get(Purpose.CLUSTER_AUTHORITY)
+    listening = declared.listening
+    written = listening.endpoint if listening.is_written else Endpoint()
+    return KubeconfigSeen(authorities.cluster, written, authority, secret, now)

@@ -1,0 +1,17 @@
+"""Tenants as processes of this machine: embedded mode.
+
+`Host` (host.py) is the door. Behind it:
+
+    settings.py       where everything is, which addresses and ports tenants get
+    tenant_folder.py  the folder of one tenant: what is in it, written atomically, closed to others
+    ports.py          ports within this machine: chosen once, kept in the tenant's folder, never given twice
+    addresses.py      which addresses this machine has, and what listens there
+    certificates.py   the certificates of a tenant's programs as files: made, and renewed in their place
+    programs.py       the binaries of a Kubernetes version, fetched or built in the background
+    processes.py      what shall run for a tenant, as supervised processes
+    roll.py           in which order that is reached, without an interruption where there are several API servers
+    balancer.py       what stands in front of several API servers; a program of its own, without imports of ours
+
+What always holds: a tenant is named by its uid, and nothing that a user chose becomes part of a path; what a program
+reads is written before it is started; nothing is started twice.
+"""

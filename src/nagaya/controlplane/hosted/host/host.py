@@ -1,0 +1,170 @@
+"""This machine as the home of tenants: their folders, their ports, their programs and processes.
+
+It begins with the first tenant that needs it, because only then is it certain that this process is to do the work: one
+that waits for its turn must not touch the folder. Everything here can be interrupted at any line; the next life finds
+what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
+
+from nagaya.controlplane.hosted.components.facts import LOOPBACK
+from nagaya.controlplane.hosted.host import addresses
+from nagaya.controlplane.hosted.host.ports import Ports
+from nagaya.controlplane.hosted.host.programs import Maker, Programs, Stock
+from nagaya.controlplane.hosted.host.roll import Roll
+from nagaya.controlplane.hosted.host.settings import HostSettings
+from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
+from nagaya.supervision.events import Event
+from nagaya.supervision.spec import ProcessSpec
+from nagaya.supervision.status import ProcessStatus, State
+from nagaya.supervision.supervisor import Supervisor
+from nagaya.world import World
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[str, Event], None]
+"""Told what happens to processes, with the uid of whom they belong to."""
+
+
+class Host:
+    """One machine. One for all controllers of a process."""
+
+    def __init__(self, settings: HostSettings, world: World, make_installer: Maker | None = None) -> None:
+        self.settings = settings
+        self._supervisor = Supervisor(settings.processes, world, listener=self._heard)
+        self.ports = Ports(settings.tenants, lambda port: addresses.is_free(LOOPBACK, port))
+        self._stock = Stock(world, self._stock_changed, make_installer)
+        self._listeners: list[Listener] = []
+        self._on_programs: list[Callable[[], None]] = []
+        self._starting = asyncio.Lock()
+        self._started = False
+        self._users = 0
+
+    def subscribe(self, heard: Listener, programs_changed: Callable[[], None]) -> None:
+        """Hear what happens to processes, and that there is news of programs."""
+        self._listeners.append(heard)
+        self._on_programs.append(programs_changed)
+        self._users += 1
+
+    async def start(self) -> None:
+        """Take the folder. Again: no effect. Raises FolderInUse if another process has it, and ValueError or OSError if
+        it cannot be used."""
+        async with self._starting:
+            if not self._started:
+                self.settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                await self._supervisor.start()
+                try:
+                    await asyncio.to_thread(self.ports.load)
+                except BaseException:
+                    await self._supervisor.close(leave_running=True)
+                    raise
+                self._started = True
+
+    async def end_strangers(self, known: Collection[str]) -> None:
+        """Stop what belongs to nobody that is known. Files stay: whoever has lost them may want them back."""
+        for status in self._supervisor.list():
+            if status.state is State.UNCLAIMED and _owner(status.name) not in known:
+                log.warning("%s belongs to nobody any more, and is stopped", status.name)
+                await self._supervisor.stop(status.name)
+
+    async def close(self) -> None:
+        """Called by each who subscribed; the last one ends it."""
+        self._users -= 1
+        if self._users > 0:
+            return
+        await self._stock.close()
+        if not self._started:
+            return
+        self._started = False
+        if self.settings.stop_with_us:
+            # Tenants before the stores that they write to as they end.
+            tenants = await asyncio.to_thread(self._tenants)
+            await _all(
+                [self._supervisor.stop(each.name) for each in self._supervisor.list() if _owner(each.name) in tenants]
+            )
+        await self._supervisor.close(leave_running=not self.settings.stop_with_us)
+
+    def _tenants(self) -> set[str]:
+        folder = self.settings.tenants
+        return {each.name for each in folder.iterdir()} if folder.is_dir() else set()
+
+    def folder(self, uid: str) -> TenantFolder:
+        """The folder of a tenant."""
+        return TenantFolder.of(self.settings.tenants, uid)
+
+    def programs(self, version: str, names: Collection[str]) -> Programs:
+        """Programs of a version of Kubernetes, or how far they are."""
+        return self._stock.look(version, names)
+
+    def processes(self, uid: str) -> dict[str, ProcessStatus]:
+        """What runs of a tenant, by name."""
+        prefix = f"{uid}."
+        return {status.name: status for status in self._supervisor.list() if status.name.startswith(prefix)}
+
+    async def carry_out(self, uid: str, steps: Roll) -> None:
+        """Start and stop what may be. What is started is written down before."""
+        folder = self.folder(uid)
+        if steps.start or steps.stop:
+            started = folder.started()
+            after = {name: each for name, each in started.items() if name not in steps.stop}
+            after |= {each.name: each.started for each in steps.start}
+            if after != started:
+                await asyncio.to_thread(folder.note_started, after)
+        await _all([*(self.run(each.spec) for each in steps.start), *(self.forget(name) for name in steps.stop)])
+
+    async def run(self, spec: ProcessSpec) -> None:
+        """Have a process run."""
+        await self._supervisor.ensure(spec)
+
+    async def forget(self, name: str) -> None:
+        """Have a process not run, and keep nothing of it."""
+        await self._supervisor.forget(name)
+
+    def status(self, name: str) -> ProcessStatus | None:
+        """How a process fares."""
+        return self._supervisor.status(name)
+
+    def last_words(self, name: str) -> str:
+        """The last line that a process has said, for a message."""
+        try:
+            with self._supervisor.log_of(name).open("rb") as log_file:
+                log_file.seek(0, 2)
+                log_file.seek(max(log_file.tell() - 4096, 0))
+                lines = log_file.read().decode(errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return lines[-1][:1000] if lines else ""
+
+    async def remove(self, uid: str) -> None:
+        """Stop everything of a tenant. Raises SupervisionError if something cannot be ended."""
+        await _all([self.forget(name) for name in self.processes(uid)])
+
+    async def remove_files(self, uid: str) -> None:
+        """Remove the files of a tenant whose processes have ended."""
+        await asyncio.to_thread(self.folder(uid).remove)
+        self.ports.forget(uid)
+
+    def _heard(self, event: Event) -> None:
+        uid = _owner(event.name)
+        for each in self._listeners:
+            each(uid, event)
+
+    def _stock_changed(self) -> None:
+        for each in self._on_programs:
+            each()
+
+
+def _owner(process: str) -> str:
+    """The uid of whom a process belongs to, which its name begins with."""
+    return process.partition(".")[0]
+
+
+async def _all(each: Iterable[Awaitable[None]]) -> None:
+    """All at once; the first failure is raised when the last has ended."""
+    for end in await asyncio.gather(*each, return_exceptions=True):
+        if isinstance(end, BaseException):
+            raise end

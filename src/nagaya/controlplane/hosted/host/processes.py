@@ -1,0 +1,236 @@
+"""What shall run for a tenant, as supervised processes: pure, from the tenant's facts to commands.
+
+One kube-controller-manager and one kube-scheduler, whatever the number of replicas: the supervisor starts one that ends
+at once, which no standby could beat, and sees to it that there are never two, so they need no election.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import ssl
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from nagaya.api.controlplane.hosted_arguments import (
+    KINE,
+    KONNECTIVITY_SERVER,
+    KUBE_APISERVER,
+    KUBE_CONTROLLER_MANAGER,
+    KUBE_SCHEDULER,
+)
+from nagaya.api.controlplane.hosted_components import Resources
+from nagaya.controlplane.hosted.components import api_server, controller_manager, konnectivity, scheduler
+from nagaya.controlplane.hosted.components.facts import LOOPBACK, KineStore, LocalPorts, ServingFacts, TenantFacts
+from nagaya.controlplane.hosted.data_store import kine_process
+from nagaya.controlplane.hosted.host import balancer
+from nagaya.controlplane.hosted.host.quantities import bytes_of
+from nagaya.controlplane.hosted.host.roll import Role, Wanted
+from nagaya.kube.credentials import Proof
+from nagaya.kube.tls import context_for
+from nagaya.pki.kubeadm.authorities import CLUSTER
+from nagaya.pki.kubeadm.layout import certificate_file
+from nagaya.supervision.probes import accepts_tcp, answers_http
+from nagaya.supervision.spec import Limits, ProcessSpec
+
+BALANCER: Final = "balancer"
+DRAIN_SECONDS: Final = 3
+"""For how long an API server that ends goes on serving while the balancer stops sending connections there: several of
+its looks."""
+WATCH_SECONDS: Final = 3
+"""For how long it lets watches end. Without it, it would wait for them until it is killed."""
+_REQUEST_SECONDS: Final = 30.0
+_CONTROLLER_GRACE: Final = 10.0
+_OPEN_FILES: Final = 65536
+
+CONTROLLER_MANAGER_PORT: Final = "controller-manager"
+SCHEDULER_PORT: Final = "scheduler"
+TUNNEL_ADMIN_PORT: Final = "konnectivity-admin"
+TUNNEL_HEALTH_PORT: Final = "konnectivity-health"
+TUNNEL_AGENT_PORT: Final = "konnectivity-agent"
+SLOT: Final = "slot"
+"""Not a port: the number of the tenant, of which the loopback addresses of its API servers are made."""
+SLOTS: Final = range(1, 16000)
+
+
+def api_server_address(slot: int, index: int) -> str:
+    """Where an API server behind the balancer listens: a loopback address of its own, at the port that clients know,
+    because that is the port that it tells pods."""
+    return f"127.{64 + (slot >> 8)}.{slot & 255}.{index + 2}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenancy:
+    """Everything that a tenant's processes depend on."""
+
+    uid: str
+    facts: TenantFacts
+    """With the address and the port that clients reach; behind the balancer each API server has another."""
+    ports: Mapping[str, int]
+    programs: Mapping[str, Path]
+    authority: bytes
+    """The certificate, PEM, by which the API is recognised."""
+    hashes: Mapping[str, str]
+    """By program: what changes when files change that it reads only at its start."""
+    balancer_file: str
+
+    @property
+    def balanced(self) -> bool:
+        """Whether there are several API servers, with a balancer in front."""
+        return self.facts.replicas > 1
+
+    def files_hash(self, program: str) -> str:
+        """What changes with the files of a program of Kubernetes. Its own is among them: a path may stay the same."""
+        return f"{self.facts.version} {self.hashes.get(program, '')}"
+
+    def name(self, program: str) -> str:
+        """The name of a process."""
+        return f"{self.uid}.{program}"
+
+
+def processes(tenancy: Tenancy) -> list[Wanted]:
+    """What shall run. Nothing if there shall be no API server."""
+    facts = tenancy.facts
+    if not facts.replicas:
+        return []
+    context = context_for(Proof(authority=tenancy.authority), insecure=False)
+    # It is recognised by its authority: behind the balancer it has an address that no client knows.
+    context.check_hostname = False
+    found = [_api_server(tenancy, index, context) for index in range(facts.replicas)]
+    if isinstance(facts.store, KineStore):
+        found.append(_kine(tenancy, facts.store))
+    if facts.tunnel is not None:
+        found.append(_konnectivity(tenancy))
+    if tenancy.balanced:
+        found.append(_balancer(tenancy))
+    local = replace(
+        facts,
+        elected=False,
+        ports=LocalPorts(LOOPBACK, tenancy.ports[CONTROLLER_MANAGER_PORT], tenancy.ports[SCHEDULER_PORT]),
+    )
+    settings = facts.settings
+    found.append(
+        _controller(
+            tenancy,
+            KUBE_CONTROLLER_MANAGER,
+            controller_manager.arguments(local),
+            local.ports.controller_manager,
+            settings.controller_manager.resources,
+        )
+    )
+    found.append(
+        _controller(
+            tenancy, KUBE_SCHEDULER, scheduler.arguments(local), local.ports.scheduler, settings.scheduler.resources
+        )
+    )
+    return found
+
+
+def balancer_content(tenancy: Tenancy, servers: Sequence[str]) -> bytes:
+    """What the balancer reads. `servers` are the processes of API servers that it may send connections to."""
+    prefix = tenancy.name(f"{KUBE_APISERVER}-")
+    indexes = sorted(int(name.removeprefix(prefix)) for name in servers if name.startswith(prefix))
+    addresses = [api_server_address(tenancy.ports[SLOT], index) for index in indexes]
+    port = tenancy.facts.serving.port
+    authority = tenancy.facts.folders.certificate(certificate_file(CLUSTER.name))
+    return json.dumps({"backends": [[address, port] for address in addresses], "authority": authority}).encode()
+
+
+def digest(parts: Mapping[str, bytes]) -> str:
+    """A name for the content of files."""
+    whole = hashlib.sha256()
+    for name, content in sorted(parts.items()):
+        whole.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(content).digest())
+    return whole.hexdigest()
+
+
+def _api_server(tenancy: Tenancy, index: int, context: ssl.SSLContext) -> Wanted:
+    facts = tenancy.facts
+    serving = replace(facts.serving, port_shared=True, watch_seconds=WATCH_SECONDS)
+    if tenancy.balanced:
+        serving = ServingFacts(
+            api_server_address(tenancy.ports[SLOT], index),
+            serving.advertise_address,
+            serving.port,
+            drain_seconds=DRAIN_SECONDS,
+            watch_seconds=WATCH_SECONDS,
+            balanced=True,
+        )
+    spec = ProcessSpec(
+        tenancy.name(f"{KUBE_APISERVER}-{index}"),
+        (os.fspath(tenancy.programs[KUBE_APISERVER]), *api_server.arguments(replace(facts, serving=serving))),
+        files_hash=tenancy.files_hash(KUBE_APISERVER),
+        limits=_limits(facts.settings.api_server.resources),
+        grace=serving.drain_seconds + _REQUEST_SECONDS,
+        ready=answers_http(serving.bind_address, serving.port, "/readyz", context),
+    )
+    return Wanted(Role.API_SERVER, KUBE_APISERVER, facts.version, spec)
+
+
+def _kine(tenancy: Tenancy, store: KineStore) -> Wanted:
+    settings = tenancy.facts.settings.kine
+    spec = kine_process.process(
+        tenancy.name(KINE), tenancy.programs[KINE], store, settings.extra_args, _limits(settings.resources)
+    )
+    return Wanted(Role.STORE, KINE, "", spec)
+
+
+def _konnectivity(tenancy: Tenancy) -> Wanted:
+    facts = tenancy.facts
+    tunnel, server = facts.tunnel, facts.settings.addons.konnectivity.server
+    assert tunnel is not None
+    spec = ProcessSpec(
+        tenancy.name(KONNECTIVITY_SERVER),
+        (
+            os.fspath(tenancy.programs[KONNECTIVITY_SERVER]),
+            *konnectivity.arguments(tunnel, facts.folders, server.extra_args),
+        ),
+        files_hash=tenancy.hashes.get(KONNECTIVITY_SERVER, ""),
+        limits=_limits(server.resources),
+        grace=_CONTROLLER_GRACE,
+        ready=answers_http(LOOPBACK, tunnel.health_port, "/healthz"),
+    )
+    return Wanted(Role.BESIDE, KONNECTIVITY_SERVER, "", spec)
+
+
+def _balancer(tenancy: Tenancy) -> Wanted:
+    serving = tenancy.facts.serving
+    # Without site packages and the user's settings: it needs neither, and takes half of the memory.
+    python = (sys.executable, "-I", "-S", "-X", "utf8", os.fspath(Path(balancer.__file__)))
+    spec = ProcessSpec(
+        tenancy.name(BALANCER),
+        (*python, serving.bind_address, str(serving.port), tenancy.balancer_file),
+        limits=Limits(open_files=_OPEN_FILES),
+        grace=balancer.HELD + _CONTROLLER_GRACE,
+        ready=accepts_tcp(serving.bind_address, serving.port),
+    )
+    return Wanted(Role.BESIDE, BALANCER, "", spec)
+
+
+def _controller(tenancy: Tenancy, program: str, arguments: tuple[str, ...], port: int, resources: Resources) -> Wanted:
+    spec = ProcessSpec(
+        tenancy.name(program),
+        (os.fspath(tenancy.programs[program]), *arguments),
+        files_hash=tenancy.files_hash(program),
+        limits=_limits(resources),
+        grace=_CONTROLLER_GRACE,
+        ready=answers_http(LOOPBACK, port, "/healthz", _without_proof()),
+    )
+    return Wanted(Role.CONTROLLER, program, tenancy.facts.version, spec)
+
+
+def _without_proof() -> ssl.SSLContext:
+    """These programs make themselves a certificate that nobody knows. All that is asked is whether they are well."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _limits(resources: Resources) -> Limits:
+    memory = resources.limits.get("memory")
+    return Limits(memory=None if memory is None else bytes_of(memory), open_files=_OPEN_FILES)

@@ -1,0 +1,246 @@
+"""Hosted control planes as users have them: declared with kubectl, run as processes of this machine.
+
+One management API and one set of controllers for all tests but the last: starting control planes is most of the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nagaya.cli.plane import Plane, install
+from nagaya.controlplane.hosted.data_store.managed_etcd import ManagedEtcd
+from nagaya.controlplane.hosted.host.settings import HostSettings
+from nagaya.kube import kubeconfig
+from nagaya.kube.etcd.client import EtcdClient, client_tls
+from nagaya.kube.etcd.errors import EtcdError
+from nagaya.kube.http import HttpTransport
+from nagaya.world import World
+from support.hosting import Hosting, Load, Tenant, end_tenants, eventually, manifests
+from support.real import installed_binaries
+from support.real_processes import free_ports
+from support.running_server import RunningServer
+
+PARTS = ("core", "controlplane-hosted")
+COMPONENTS = ("kube-apiserver-0", "kube-controller-manager", "kube-scheduler")
+OLD = "v1.35.4"
+
+
+@pytest.fixture(scope="module")
+def hosting() -> Iterator[Hosting]:
+    installed_binaries(("kube-apiserver", "kube-controller-manager", "kube-scheduler"), OLD)
+    with Hosting() as found:
+        found.apply(manifests("one"))
+        found.apply(manifests("two"))
+        yield found
+
+
+def test_a_cluster_gets_a_real_api_seconds_after_it_was_declared(hosting: Hosting) -> None:
+    one = hosting.tenant("one")
+
+    assert one.is_ready()
+    assert "kube-system" in hosting.kubectl("get", "namespaces", "-o", "name", tenant=one)
+    assert hosting.kubectl("version", "-o", "yaml", tenant=one).count("v1.36.3") >= 2
+    eventually(lambda: hosting.holds("one", "TenantConfigured"), "the set-up of the tenant")
+    eventually(lambda: hosting.holds("one", "ComponentsReady"), "the components")
+    plane = hosting.plane("one")
+    assert plane["spec"]["controlPlaneEndpoint"] == {"host": one.address, "port": one.port}
+    assert plane["status"]["externalManagedControlPlane"] is True
+    assert {each["phase"] for each in plane["status"]["timeline"] if each.get("ended")} >= {"APIServer", "Tenant"}
+    cluster = hosting.kubectl("get", "cluster", "one", "-o", "jsonpath={.spec.controlPlaneEndpoint.port}")
+    assert cluster == str(one.port)
+    # What a machine must know before it joins is signed once there is a token, by the tenant's own controllers.
+    assert "kubeadm-config" in hosting.kubectl("get", "configmap", "-n", "kube-system", "-o", "name", tenant=one)
+
+
+def test_tenants_are_closed_to_each_other(hosting: Hosting) -> None:
+    one, two = hosting.tenant("one"), hosting.tenant("two")
+    assert one.port != two.port
+    stranger = hosting.tenant("one")
+    stranger.port = two.port
+
+    status, words = stranger.ask("GET", "/api/v1/namespaces")
+
+    assert status == 0
+    assert "CERTIFICATE_VERIFY_FAILED" in words
+    tenants = hosting.folder / "hosted" / "tenants"
+    assert {each.name for each in tenants.iterdir()} == {one.uid, two.uid}
+    for path in tenants.rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077 or path.is_dir(), path
+    assert not stat.S_IMODE((hosting.folder / "hosted").stat().st_mode) & 0o077
+    assert asyncio.run(_keys(hosting, one, of=one)) > 0
+    with pytest.raises(EtcdError):
+        asyncio.run(_keys(hosting, one, of=two))
+
+
+def test_a_program_that_is_killed_comes_back(hosting: Hosting) -> None:
+    one = hosting.tenant("one")
+    eventually(lambda: set(hosting.processes(one.uid)) == set(COMPONENTS), "all programs")
+    before = hosting.processes(one.uid)
+    store = hosting.kubectl("get", "datastore", "default", "-o", "jsonpath={.metadata.uid}")
+    etcd = hosting.processes(store)["etcd"]
+    for pid in (*before.values(), etcd):
+        os.kill(pid, signal.SIGKILL)
+
+    def back() -> bool:
+        after = hosting.processes(one.uid)
+        return set(after) == set(COMPONENTS) and not set(after.values()) & set(before.values()) and one.is_ready()
+
+    eventually(back, "all programs, anew")
+    eventually(lambda: hosting.holds("one", "ComponentsReady"), "the components")
+    assert hosting.processes(store)["etcd"] != etcd
+    # The controllers may end once more, by themselves, as long as there is no API.
+    assert all(each["restarts"] >= 1 for each in hosting.plane("one")["status"]["components"])
+    assert "was killed by SIGKILL" in hosting.kubectl("get", "events")
+
+
+def test_control_planes_outlive_nagaya(hosting: Hosting) -> None:
+    one, two = hosting.tenant("one"), hosting.tenant("two")
+    eventually(lambda: set(hosting.processes(two.uid)) == set(COMPONENTS), "all programs")
+    before = {uid: hosting.processes(uid) for uid in (one.uid, two.uid)}
+    with Load(lambda method, path, body: two.ask(method, path, body)) as load:
+        hosting.kill_controllers()
+        time.sleep(1.0)
+        os.kill(before[one.uid]["kube-scheduler"], signal.SIGKILL)
+        hosting.start_controllers()
+        eventually(lambda: "kube-scheduler" in hosting.processes(one.uid), "the scheduler that ended meanwhile")
+        eventually(lambda: hosting.holds("one", "ComponentsReady"), "the components")
+
+    assert load.succeeded > 20
+    assert load.failed == []
+    assert hosting.processes(two.uid) == before[two.uid]
+    after = hosting.processes(one.uid)
+    assert {**after, "kube-scheduler": 0} == {**before[one.uid], "kube-scheduler": 0}
+
+
+def test_a_version_that_cannot_be_reached_is_refused_with_the_reason(hosting: Hosting) -> None:
+    hosting.tenant("two")
+
+    with pytest.raises(AssertionError, match=r"cannot go back from v1\.36\.3"):
+        hosting.kubectl("patch", "hcp", "two", "--type=merge", "-p", '{"spec":{"version":"v1.35.4"}}')
+
+
+def test_an_upgrade_of_two_replicas_interrupts_nobody(hosting: Hosting) -> None:
+    hosting.apply(manifests("three", version=OLD, replicas=2))
+    three = hosting.tenant("three")
+    eventually(lambda: hosting.plane("three")["status"].get("readyReplicas") == 2, "two API servers")
+    eventually(lambda: hosting.holds("three", "ComponentsReady"), "the components")
+    assert hosting.plane("three")["status"]["version"] == OLD
+
+    with hosting.proxy(three) as through_proxy, Load(through_proxy, ["GET", "GET"]) as kept, Load(three.ask) as fresh:
+        hosting.kubectl("patch", "hcp", "three", "--type=merge", "-p", '{"spec":{"version":"v1.36.3"}}')
+
+        def upgraded() -> bool:
+            status = hosting.plane("three")["status"]
+            return (status["version"], status["readyReplicas"]) == ("v1.36.3", 2)
+
+        eventually(upgraded, "the upgrade")
+        time.sleep(1.0)
+
+    assert kept.failed == []
+    assert fresh.failed == []
+    assert kept.succeeded > 50
+    assert fresh.succeeded > 50
+    assert hosting.plane("three")["status"]["versions"] == [{"version": "v1.36.3", "replicas": 2}]
+
+
+def test_a_deleted_control_plane_leaves_nothing(hosting: Hosting) -> None:
+    tenants = [hosting.tenant(name) for name in ("one", "two", "three")]
+    hosting.kubectl("delete", "cluster", *(each.name for each in tenants), "--timeout=60s")
+
+    folder = hosting.folder / "hosted"
+    assert [*(folder / "tenants").iterdir()] == []
+    for each in tenants:
+        assert hosting.processes(each.uid) == {}
+        assert [*(folder / "processes").glob(f"{each.uid}*")] == []
+    assert asyncio.run(_remains(hosting)) == ([], ["root"])
+    assert hosting.kubectl("get", "secrets", "-o", "name") == ""
+    assert hosting.kubectl("get", "datastore", "default", "-o", "jsonpath={.status.usedBy}") in ("", "[]")
+    hosting.kubectl("delete", "datastore", "default", "--timeout=30s")
+    assert [*(folder / "stores").iterdir()] == []
+
+
+async def test_certificates_are_renewed_without_an_interruption() -> None:
+    validity = timedelta(seconds=24)
+    installed_binaries(("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"))
+    with RunningServer() as server, tempfile.TemporaryDirectory(prefix="nagaya-hosting-") as name:
+        folder, world = Path(name) / "hosted", World()
+        first = free_ports(1)[0]
+        settings = HostSettings(
+            folder, "127.0.0.1", range(first, first + 20), leaf_validity=validity, stop_with_us=True
+        )
+        connection = kubeconfig.load(server.kubeconfig)
+        plane = Plane(
+            HttpTransport(connection, world=world),
+            world,
+            lambda tenant: HttpTransport(tenant, world=world),
+            parts=PARTS,
+            hosting=settings,
+        )
+        hosting = Hosting(server, Path(name))
+        try:
+            await install(plane.client, PARTS)
+            await plane.start()
+            await asyncio.to_thread(_renewed, hosting, validity)
+        finally:
+            await plane.stop()
+            end_tenants(folder)
+
+
+def _renewed(hosting: Hosting, validity: timedelta) -> None:
+    hosting.apply(manifests("short"))
+    short = hosting.tenant("short")
+    began, first = time.monotonic(), short.serial_number()
+    eventually(lambda: hosting.holds("short", "ComponentsReady"), "the components")
+    before = hosting.processes(short.uid)
+    with Load(lambda method, path, body: short.ask(method, path, body)) as load:
+        eventually(lambda: short.serial_number() != first, "another certificate")
+        # By now the first certificates of all programs have expired.
+        time.sleep(max(0.0, began + validity.total_seconds() + 2 - time.monotonic()))
+        hosting.kubectl("create", "namespace", "later", tenant=short)
+        path = "/api/v1/namespaces/later/serviceaccounts/default"
+        eventually(lambda: short.ask("GET", path)[0] == 200, "what kube-controller-manager does")
+
+    assert load.failed == []
+    assert load.succeeded > 50
+    assert hosting.processes(short.uid) == before
+    assert "CertificateRenewed" in hosting.kubectl("get", "events")
+
+
+def _etcd(hosting: Hosting) -> ManagedEtcd:
+    uid = hosting.kubectl("get", "datastore", "default", "-o", "jsonpath={.metadata.uid}")
+    return ManagedEtcd.prepare(hosting.folder / "hosted" / "stores" / uid, Path("etcd"), World())
+
+
+async def _keys(hosting: Hosting, tenant: Tenant, *, of: Tenant) -> int:
+    """How many keys of a tenant another can count with its own certificate."""
+    pki = hosting.folder / "hosted" / "tenants" / tenant.uid / "pki" / "datastore"
+    context = client_tls(
+        (pki / "ca.crt").read_bytes(),
+        (pki / "client.crt").read_bytes(),
+        (pki / "client.key").read_bytes(),
+        check_name=True,
+    )
+    async with await EtcdClient.connect(f"https://{_etcd(hosting).endpoint}", context, timeout=5) as client:
+        count = 0
+        async for page in client.kv.pages(f"/{of.uid}/".encode()):
+            count += len(page.kvs)
+        return count
+
+
+async def _remains(hosting: Hosting) -> tuple[list[bytes], list[str]]:
+    """All keys and users that are left in the data store."""
+    async with _etcd(hosting).driver().connected() as client:
+        keys = []
+        async for page in client.kv.pages(b"/"):
+            keys += [each.key for each in page.kvs]
+        return keys, sorted(await client.auth.users())

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nagaya.api.cluster.secrets import Purpose
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
+from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
+from nagaya.controlplane.hosted.control_plane.plan import (
+    BindStore,
+    MakeDefaultStore,
+    Plan,
+    Provision,
+    Run,
+    WriteEndpoint,
+    WriteFiles,
+)
+from nagaya.controlplane.hosted.host.programs import Programs
+from nagaya.controlplane.hosted.tenant.keeper import Outcome
+from nagaya.supervision.status import State
+from support.hosted_seen import NOW, UID, Tenant, store_of
+
+
+@pytest.fixture
+def tenant(tmp_path: Path) -> Tenant:
+    return Tenant(tmp_path)
+
+
+def kinds(planned: Plan) -> set[type]:
+    return {type(each) for each in planned.actions}
+
+
+def test_what_does_not_depend_on_each_other_begins_at_once(tenant: Tenant) -> None:
+    tenant.endpoint, tenant.store, tenant.known.store, tenant.status = None, None, None, {}
+    planned = tenant.plan()
+
+    assert kinds(planned) == {WriteEndpoint, MakeDefaultStore}
+    assert planned.verdicts[Phase.CERTIFICATES].done
+
+
+def test_a_place_in_the_store_is_written_down_before_it_is_made(tenant: Tenant) -> None:
+    tenant.known.store, tenant.status = None, {}
+
+    [bind] = tenant.plan().actions
+    assert isinstance(bind, BindStore)
+    assert (bind.use.name, bind.use.prefix) == ("default", f"/{UID}")
+    tenant.status = {"dataStore": {"name": "default"}}
+    assert kinds(tenant.plan()) == {Provision}
+
+
+def test_a_store_that_others_provide_is_waited_for(tenant: Tenant) -> None:
+    tenant.known.store, tenant.status, tenant.store = None, {}, None
+    tenant.spec["dataStoreRef"] = {"name": "mine"}
+    verdict = tenant.plan().verdicts[Phase.DATA_STORE]
+
+    assert verdict.reason is Reason.DATA_STORE_NOT_FOUND
+    assert "There is no DataStore mine. Create it" in verdict.message
+
+
+def test_a_store_that_goes_takes_nobody_new(tenant: Tenant) -> None:
+    tenant.known.store, tenant.status, tenant.store = None, {}, store_of(deleting=True)
+
+    assert tenant.plan().actions == ()
+    assert tenant.plan().verdicts[Phase.DATA_STORE].reason is Reason.DATA_STORE_DELETING
+
+
+def test_who_waits_for_the_store_says_what_the_store_said(tenant: Tenant) -> None:
+    tenant.known.store, tenant.reached, tenant.store = None, False, store_of(ready=False)
+    planned = tenant.plan()
+
+    assert planned.actions == ()
+    assert planned.verdicts[Phase.DATA_STORE].message == "Waiting for DataStore default: etcd does not answer."
+    assert planned.verdicts[Phase.API_SERVER].reason is Reason.WAITING_FOR_DATA_STORE
+
+
+def test_files_are_written_before_anything_is_started(tenant: Tenant) -> None:
+    assert kinds(tenant.plan()) == {WriteFiles}
+    tenant.write_files()
+    assert tenant.run() == ["kube-apiserver"]
+    assert tenant.plan().actions == ()
+    tenant.all_are(State.READY)
+    assert tenant.run() == ["kube-controller-manager", "kube-scheduler"]
+    assert tenant.plan().verdicts[Phase.API_SERVER].done
+    assert not tenant.plan().verdicts[Phase.CONTROLLERS].done
+
+
+def test_programs_that_are_not_there_are_told(tenant: Tenant) -> None:
+    tenant.write_files()
+    tenant.programs = Programs(message="Building kube-apiserver v1.36.3 ...")
+    planned = tenant.plan()
+
+    assert planned.actions == ()
+    assert planned.verdicts[Phase.API_SERVER].message == "Building kube-apiserver v1.36.3 ..."
+    tenant.programs = Programs(message="Install Go.", failed=True)
+    assert tenant.plan().verdicts[Phase.API_SERVER].reason is Reason.BINARIES_MISSING
+
+
+def test_a_lost_authority_stops_nothing_that_runs(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.held[Purpose.CLUSTER_AUTHORITY] = None
+    planned = tenant.plan()
+
+    assert planned.actions == ()
+    assert not planned.verdicts[Phase.CERTIFICATES].done
+    assert planned.verdicts[Phase.API_SERVER].done
+
+
+def test_a_store_that_is_away_stops_nothing_that_runs(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.store, tenant.reached = store_of(ready=False), False
+    planned = tenant.plan()
+
+    assert planned.actions == ()
+    assert planned.verdicts[Phase.DATA_STORE].reason is Reason.DATA_STORE_NOT_READY
+    assert planned.verdicts[Phase.API_SERVER].done
+
+
+def test_a_change_of_arguments_exchanges_two_api_servers_one_by_one(tenant: Tenant) -> None:
+    tenant.spec["replicas"] = 2
+    tenant.start_all()
+    assert sum("kube-apiserver" in name for name in tenant.processes) == 2
+    tenant.spec["apiServer"] = {"extraArgs": [{"name": "event-ttl", "value": "2h"}]}
+    tenant.write_files()
+
+    assert tenant.run() == ["kube-apiserver"]
+    assert kinds(tenant.plan()) == set()
+    assert tenant.plan().verdicts[Phase.API_SERVER].done
+    tenant.all_are(State.READY)
+    assert tenant.run() == ["kube-apiserver"]
+    tenant.all_are(State.READY)
+    assert kinds(tenant.plan()) == set()
+
+
+def test_without_replicas_everything_stops_and_the_reason_is_told(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.spec["replicas"] = 0
+    tenant.write_files()
+    [run] = tenant.plan().actions
+
+    assert isinstance(run, Run)
+    assert len(run.steps.stop) == 3
+    assert tenant.plan().verdicts[Phase.API_SERVER].reason is Reason.SLEEPING
+
+
+def test_an_upgrade_that_skips_a_minor_changes_nothing(tenant: Tenant) -> None:
+    tenant.spec["version"] = "v1.35.4"
+    tenant.start_all()
+    tenant.spec["version"] = "v1.37.0"
+    tenant.write_files()
+
+    assert tenant.plan().actions == ()
+    assert tenant.seen().target.reason is Reason.VERSION_SKIPS_MINOR
+
+
+def test_an_authority_without_its_key_is_refused_with_the_remedy(tenant: Tenant) -> None:
+    held = tenant.held[Purpose.CLUSTER_AUTHORITY]
+    assert held is not None
+    tenant.held[Purpose.CLUSTER_AUTHORITY] = type(held)(
+        held.purpose, held.metadata, "", type(held.pair)(held.pair.certificate, b"")
+    )
+    verdict = tenant.plan().verdicts[Phase.CERTIFICATES]
+
+    assert verdict.reason is Reason.CERTIFICATE_UNUSABLE
+    assert "Put it into tls.key" in verdict.message
+
+
+def test_missing_encryption_settings_are_told_and_hold_up_the_start(tenant: Tenant) -> None:
+    tenant.encryption_problem = "Secret default/keys does not exist. Create it."
+    planned = tenant.plan()
+
+    assert planned.actions == ()
+    assert planned.verdicts[Phase.API_SERVER].message == tenant.encryption_problem
+
+
+def test_the_tenant_is_configured_when_its_objects_are_there(tenant: Tenant) -> None:
+    tenant.start_all()
+    assert tenant.plan().verdicts[Phase.TENANT].reason is Reason.CONNECTION_DOWN
+    tenant.connected = True
+    tenant.known.setup = Outcome(problems=("Cannot apply ConfigMap x: refused",))
+    assert tenant.plan().verdicts[Phase.TENANT].message == "Cannot apply ConfigMap x: refused"
+    tenant.known.setup = Outcome()
+    assert tenant.plan().verdicts[Phase.TENANT].done
+
+
+def test_a_place_in_a_store_is_made_sure_of_once_a_day(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.known.provisioned = NOW - timedelta(hours=23)
+    assert tenant.plan().actions == ()
+    tenant.known.provisioned = NOW - timedelta(hours=24)
+    assert kinds(tenant.plan()) == {Provision}
+    assert tenant.plan().verdicts[Phase.DATA_STORE].done
+
+
+def test_an_api_server_that_does_not_stay_is_told(tenant: Tenant) -> None:
+    tenant.write_files()
+    tenant.run()
+    [name] = tenant.processes
+    tenant.processes[name] = replace(tenant.processes[name], state=State.WAITING, reason="process 7 ended with code 1")
+    verdict = tenant.plan().verdicts[Phase.API_SERVER]
+
+    assert verdict.reason is Reason.RESTARTING
+    assert "process 7 ended with code 1" in verdict.message

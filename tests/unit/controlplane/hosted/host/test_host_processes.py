@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nagaya.controlplane.hosted.components.arguments import values
+from nagaya.controlplane.hosted.control_plane.plan import Run
+from nagaya.controlplane.hosted.host.processes import Tenancy, balancer_content, digest, processes
+from nagaya.controlplane.hosted.host.roll import Role, Wanted
+from support.hosted_seen import UID, Tenant
+
+
+def tenancy(tmp_path: Path, **spec: Any) -> Tenancy:
+    tenant = Tenant(tmp_path, spec)
+    tenant.write_files()
+    [run] = [each for each in tenant.plan().actions if isinstance(each, Run)]
+    return run.tenancy
+
+
+def by_name(found: list[Wanted]) -> dict[str, Wanted]:
+    return {each.name.partition(".")[2]: each for each in found}
+
+
+def value(wanted: Wanted, name: str) -> str:
+    [found] = values(wanted.spec.command, name)
+    return found
+
+
+def test_one_api_server_listens_where_clients_reach_it(tmp_path: Path) -> None:
+    found = by_name(processes(tenancy(tmp_path)))
+
+    assert set(found) == {"kube-apiserver-0", "kube-controller-manager", "kube-scheduler"}
+    server = found["kube-apiserver-0"]
+    assert (value(server, "bind-address"), value(server, "secure-port")) == ("192.0.2.2", "16443")
+    assert value(server, "etcd-prefix") == f"/{UID}"
+    assert value(server, "enable-admission-plugins") == "NodeRestriction"
+    assert value(found["kube-scheduler"], "leader-elect") == "false"
+
+
+def test_several_are_behind_a_balancer_at_the_same_port(tmp_path: Path) -> None:
+    whole = tenancy(tmp_path, replicas=3)
+    found = by_name(processes(whole))
+
+    addresses = [value(found[f"kube-apiserver-{index}"], "bind-address") for index in range(3)]
+    assert addresses == ["127.64.1.2", "127.64.1.3", "127.64.1.4"]
+    assert {value(found[f"kube-apiserver-{index}"], "secure-port") for index in range(3)} == {"16443"}
+    assert value(found["kube-apiserver-1"], "advertise-address") == "192.0.2.2"
+    assert not [*values(found["kube-apiserver-1"].spec.command, "shutdown-send-retry-after")]
+    assert found["balancer"].spec.command[-3:-1] == ("192.0.2.2", "16443")
+    names = [each.name for each in processes(whole)]
+    assert json.loads(balancer_content(whole, names))["backends"] == [[each, 16443] for each in addresses]
+    assert sum(each.role is Role.CONTROLLER for each in processes(whole)) == 2
+
+
+def test_limits_of_memory_are_handed_on(tmp_path: Path) -> None:
+    limits = {"resources": {"limits": {"memory": "512Mi"}}}
+    found = by_name(processes(tenancy(tmp_path, scheduler=limits)))
+
+    assert found["kube-scheduler"].spec.limits.memory == 512 << 20
+    assert found["kube-apiserver-0"].spec.limits.memory is None
+
+
+def test_another_version_is_another_process_even_at_the_same_path(tmp_path: Path) -> None:
+    new = by_name(processes(tenancy(tmp_path)))
+    old = by_name(processes(tenancy(tmp_path, version="v1.35.4")))
+
+    assert all(new[name].spec.digest != old[name].spec.digest for name in new)
+
+
+def test_no_secret_is_on_a_command_line(tmp_path: Path) -> None:
+    for each in processes(tenancy(tmp_path, replicas=2)):
+        assert "PRIVATE" not in " ".join(each.spec.command)
+
+
+@pytest.mark.parametrize("other", [{"a": b"y"}, {"b": b"x"}, {"a": b"x", "b": b""}, {"ax": b""}])
+def test_a_digest_tells_contents_apart(other: dict[str, bytes]) -> None:
+    assert digest({"a": b"x"}) != digest(other)
