@@ -188,6 +188,8 @@ class Client:
         path = _object_path(kind, namespace, name)
         query = {"dryRun": "All"} if dry_run else {}
         answer = await self._write("DELETE", "delete", kind, path, options, query)
+        if not answer.body:
+            return None  # servers that are not Kubernetes' own may say nothing
         if is_status(answer.body):
             return None
         obj = read_object(kind, answer.body)

@@ -19,11 +19,11 @@ from nagaya.api.controlplane import conditions as kubeadm
 from nagaya.api.controlplane.kubeadm_control_plane import KUBEADM_CONTROL_PLANES
 from nagaya.api.controlplane.names import FINALIZER, PRE_TERMINATE_HOOK_CLEANUP, REMEDIATION_IN_PROGRESS
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.field_ownership import metadata_change
 from nagaya.clusters.finalizer import release
 from nagaya.controlplane.kubeadm import actions as act
 from nagaya.controlplane.kubeadm.certificates_port import Certificates
 from nagaya.controlplane.kubeadm.creation import create_machine
-from nagaya.controlplane.kubeadm.field_ownership import metadata_change
 from nagaya.controlplane.kubeadm.hosts import Host
 from nagaya.controlplane.kubeadm.machine_content import MANAGER, METADATA_MANAGER
 from nagaya.controlplane.kubeadm.plan import TOLD_ON_MACHINES, Plan
@@ -228,7 +228,7 @@ class Apply:
         if metadata.get("uid") != host.object.metadata.uid:
             return
         template = seen.template.object if seen.template.made == host.kind else None
-        change = metadata_change(metadata, action.wanted, template)
+        change = metadata_change(metadata, action.wanted, template, manager=MANAGER, metadata_manager=METADATA_MANAGER)
         if change is None:
             return
         if change.move is not None:
@@ -245,7 +245,9 @@ class Apply:
         if metadata.get("uid") != config.metadata.uid:
             return
         # There is no template of KubeadmConfigs, hence no label that could be its.
-        change = metadata_change(metadata, action.wanted, _UNKNOWN_TEMPLATE)
+        change = metadata_change(
+            metadata, action.wanted, _UNKNOWN_TEMPLATE, manager=MANAGER, metadata_manager=METADATA_MANAGER
+        )
         if change is None:
             return
         if change.move is not None:

@@ -77,6 +77,7 @@ class KubeadmControlPlanes:
             watches=watches(rt.cache),
             settle=SETTLE,
             timeout=TIMEOUT,
+            on_stop=workloads.close,
         )
         workloads.on_change(self._tenant_changed)
 

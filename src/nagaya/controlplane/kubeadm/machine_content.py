@@ -7,7 +7,6 @@ applied server-side, so what users and other controllers add to a machine surviv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +23,7 @@ from nagaya.api.controlplane import conditions as kubeadm
 from nagaya.api.controlplane.kubeadm_control_plane import KUBEADM_CONTROL_PLANES, KubeadmControlPlane
 from nagaya.api.controlplane.names import PRE_TERMINATE_HOOK_CLEANUP, REMEDIATION_FOR, REMEDIATION_IN_PROGRESS
 from nagaya.clusters import owners
-from nagaya.kube.patches import difference, same
+from nagaya.kube.patches import contains, difference
 
 MANAGER: Final = "capi-kubeadmcontrolplane"
 METADATA_MANAGER: Final = "capi-kubeadmcontrolplane-metadata"
@@ -121,19 +120,6 @@ def fingerprint(kcp: KubeadmControlPlane, cluster: str) -> int:
     """A number that differs if the control plane says something else about its machines."""
     said = (kcp.metadata.uid, machine_labels(kcp, cluster), machine_annotations(kcp), _in_place(kcp))
     return hash(msgspec.json.encode(said, order="deterministic"))
-
-
-def contains(present: Any, wanted: Any) -> bool:
-    """Whether all of a JSON value is in another: members of objects, and entries of lists in any order."""
-    if isinstance(wanted, Mapping):
-        return isinstance(present, Mapping) and all(
-            name in present and contains(present[name], value) for name, value in wanted.items()
-        )
-    if isinstance(wanted, list | tuple):
-        return isinstance(present, list | tuple) and all(
-            any(contains(entry, value) for entry in present) for value in wanted
-        )
-    return same(present, wanted)
 
 
 def _existing_spec(kcp: KubeadmControlPlane, cluster: str, machine: Machine) -> MachineSpec:

@@ -83,3 +83,7 @@ class Workloads(Protocol):
         """Call a function with the key of a Cluster when its tenant connects or disconnects, or when Nodes or static
         pods of its control plane changed."""
         ...
+
+    async def close(self) -> None:
+        """Let go of all tenants. What is under way with them in the background ends."""
+        ...

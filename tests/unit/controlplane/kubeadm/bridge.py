@@ -144,6 +144,9 @@ class MadeUpTenant:
         self._called(f"certificate of {node}:{port}")
         return datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
+    async def close(self) -> None:
+        self.calls.append("closed")
+
     def _called(self, what: str) -> None:
         self.calls.append(what)
         if self.refuses and what.startswith(self.refuses):
