@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -12,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Tool
+from support.go_program import built
 
 SOURCE = Path(__file__).parent / "go_client"
-BUILD_TIMEOUT = 420.0  # with nothing in Go's cache
 RUN_TIMEOUT = 150.0
-_NO_NETWORK = ("dial tcp", "no such host", "connection refused", "i/o timeout", "TLS handshake", "proxyconnect")
 
 DEFINITION = """
 apiVersion: apiextensions.k8s.io/v1
@@ -48,27 +45,7 @@ spec:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built with the versions that go.sum pins."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is not installed")
-    path = tmp_path_factory.mktemp("go") / "go-client"
-    # The same flags as for the Kubernetes programs, which share their packages with this one.
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
-    done = subprocess.run(
-        [go, "build", "-trimpath", "-o", path, "."],
-        cwd=SOURCE,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_TIMEOUT,
-        check=False,
-    )
-    if done.returncode != 0:
-        words = done.stderr[-2000:]
-        if any(sign in words for sign in _NO_NETWORK) or "requires go >=" in words:
-            pytest.skip(f"the Go program cannot be built here: {words}")
-        pytest.fail(f"the Go program does not build: {words}")
-    return path
+    return built(SOURCE, tmp_path_factory.mktemp("go") / "go-client")
 
 
 @pytest.fixture

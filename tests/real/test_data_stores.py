@@ -440,9 +440,9 @@ async def test_a_tenant_moves_from_store_to_store_and_takes_everything_along(
             body = {"metadata": {"name": name}, "data": {"a": "b"}}
             made = await asyncio.to_thread(plane.ask, "POST", CONFIG_MAPS, body)
             found = await asyncio.to_thread(plane.ask, "GET", CONFIG_MAPS)
-            names = {item["metadata"]["name"] for item in found["items"]}  # type: ignore[attr-defined]  # JSON
+            names = {item["metadata"]["name"] for item in found["items"]}
             assert {f"made-by-{each}" for each in range(number + 1)} <= names
-            revisions.append(int(made["metadata"]["resourceVersion"]))  # type: ignore[index]  # JSON
+            revisions.append(int(made["metadata"]["resourceVersion"]))
             usage = await driver.usage(tenant)
             assert usage.keys > 20
             assert usage.bytes > 1000

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from support.debian import ADVICE, unpacked
+from support.debian import needed
 
 PROGRAMS = {
     "containerd": "--version",
@@ -26,9 +26,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_unpacked_program_finds_all_that_it_needs(name: str) -> None:
-    folder = unpacked()
-    if folder is None:
-        pytest.skip(f"nothing is unpacked: {ADVICE}")
+    folder = needed()
     done = subprocess.run(
         [folder / "bin" / name, PROGRAMS[name]],
         env={"PATH": os.defpath, "LD_BIND_NOW": "1"},
@@ -42,7 +40,5 @@ def test_an_unpacked_program_finds_all_that_it_needs(name: str) -> None:
 
 
 def test_plugins_of_the_container_network_are_there() -> None:
-    folder = unpacked()
-    if folder is None:
-        pytest.skip(f"nothing is unpacked: {ADVICE}")
+    folder = needed()
     assert {"bridge", "host-local", "loopback"} <= {*os.listdir(folder / "root" / "usr" / "lib" / "cni")}

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import random
-import shutil
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -34,6 +31,7 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.world import SystemClock, World
 from support.etcd_cluster import EtcdCluster
+from support.go_program import built
 from support.manifests.dev_cluster import CLUSTER_GROUP, DevCluster
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.real_processes import Processes, free_ports
@@ -41,31 +39,13 @@ from support.upstream import UpstreamManagers
 from support.upstream_client import Client, condition
 
 SOURCE = Path(__file__).parent / "kubelet_ports"
-BUILD_TIMEOUT = 420.0
 STEP = 100.0
-_NO_NETWORK = ("dial tcp", "no such host", "connection refused", "i/o timeout", "TLS handshake", "proxyconnect")
 
 
 @pytest.fixture(scope="module")
 def kubelet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stand-in for a kubelet, built with the versions that go.sum pins."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is not installed")
-    path = tmp_path_factory.mktemp("go") / "kubelet-ports"
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
-    done = subprocess.run(
-        [go, "build", "-trimpath", "-o", path, "."],
-        cwd=SOURCE,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_TIMEOUT,
-    )
-    if done.returncode and any(words in done.stderr for words in _NO_NETWORK):
-        pytest.skip(f"the stand-in for a kubelet cannot be built: {done.stderr[-500:]}")
-    assert done.returncode == 0, done.stderr
-    return path
+    return built(SOURCE, tmp_path_factory.mktemp("go") / "kubelet-ports")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.debian import ADVICE, unpacked
+from support.debian import needed
 
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 
@@ -100,7 +100,7 @@ class CloudInit:
 
 def unpacked_cloud_init() -> CloudInit:
     """The real one; skips the test, with the reason, where it is missing."""
-    folder = unpacked()
-    if folder is None or not SYSTEM_PYTHON.exists():
-        pytest.skip(f"cloud-init is not unpacked, or there is no {SYSTEM_PYTHON} for it: {ADVICE}")
+    folder = needed()
+    if not SYSTEM_PYTHON.exists():
+        pytest.skip(f"there is no {SYSTEM_PYTHON}, which Debian's cloud-init runs on")
     return CloudInit(folder / "root")

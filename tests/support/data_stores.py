@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -124,7 +125,7 @@ class OnStore(RealControlPlane):
             "--etcd-compaction-interval=0",
         ]
 
-    def ask(self, method: str, path: str, body: object = None) -> dict[str, object]:
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         connection = http.client.HTTPSConnection(
             "127.0.0.1", int(self.url.rpartition(":")[2]), timeout=20, context=self.admin_ssl_context()
         )

@@ -33,6 +33,14 @@ def program(name: str, *folders: str) -> Path | None:
     return next((path for path in installed if os.access(path, os.X_OK)), None)
 
 
+def needed() -> Path:
+    """The unpacked packages; skips the test, with the reason, where there are none."""
+    folder = unpacked()
+    if folder is None:
+        pytest.skip(f"nothing is unpacked: {ADVICE}")
+    return folder
+
+
 def postgresql(name: str) -> list[str]:
     """How a program of PostgreSQL's server is run; skips the test, with the reason, where there is none.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nagaya.simulators.netns.image import PAUSE
+from nagaya.simulators.netns.program import UnknownArchitecture, architecture
 
 _PACKAGES: Final = {
     "containerd": "containerd",
@@ -61,6 +62,10 @@ def missing(packages: Path | None = None) -> list[str]:
     found = []
     if os.geteuid() != 0:
         found.append("Machines are namespaces, which only root may make: run it as root.")
+    try:
+        architecture()
+    except UnknownArchitecture as error:
+        found.append(str(error))
     absent = sorted({package for program, package in _PACKAGES.items() if _found(program, packages) is None})
     if plugin_folder(packages) is None:
         absent.append("containernetworking-plugins")

@@ -46,12 +46,16 @@ _AMD64: Final = (
 _MACHINES: Final = {"amd64": 62, "arm64": 183}
 
 
+class UnknownArchitecture(LookupError):
+    """There is no program for this host; the message says for which there is one."""
+
+
 def architecture() -> str:
-    """What images call this host's architecture. Raises NotImplementedError if there is no program for it."""
+    """What images call this host's architecture. Raises UnknownArchitecture."""
     machine = platform.machine()
     if machine not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise NotImplementedError(f"there is no container program for {machine}: machines need one of {known}")
+        known = " or ".join(ARCHITECTURES)
+        raise UnknownArchitecture(f"There is no container program for {machine}: machines need {known}.")
     return ARCHITECTURES[machine]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nagaya.simulators.netns.image import PAUSE, image, pause
-from nagaya.simulators.netns.program import ARCHITECTURES, architecture, program
+from nagaya.simulators.netns.program import ARCHITECTURES, UnknownArchitecture, architecture, program
 
 
 @pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason=f"there is no program for {platform.machine()}")
@@ -40,7 +40,7 @@ def test_there_is_a_program_for_each_architecture() -> None:
 
 def test_an_architecture_without_a_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "vax")
-    with pytest.raises(NotImplementedError, match="vax"):
+    with pytest.raises(UnknownArchitecture, match="vax"):
         architecture()
 
 
