@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from nagaya.apiserver.streams.bell import Bell
 from nagaya.apiserver.streams.byte_stream import CHUNK
+from nagaya.wire.bell import Bell
 
 _WAITING: Final = 256 * 1024  # bytes that nobody has read, from which on a writer has to wait
 

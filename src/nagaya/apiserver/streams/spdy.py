@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from nagaya.apiserver.streams.bell import Bell
 from nagaya.apiserver.streams.byte_stream import CHUNK, ByteStream
+from nagaya.wire.bell import Bell
 from nagaya.wire.malformed import Malformed
 from nagaya.wire.spdy.connection import Ended, Event, Opened, Received, SpdyConnection, WasReset
 from nagaya.wire.spdy.frames import ResetStatus

@@ -18,8 +18,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 
-from nagaya.apiserver.streams.bell import Bell
 from nagaya.apiserver.streams.byte_stream import CHUNK
+from nagaya.wire.bell import Bell
 
 if TYPE_CHECKING:
     from aiohttp.streams import StreamReader

@@ -30,9 +30,9 @@ from h2.settings import SettingCodes
 import nagaya
 from nagaya.kube.etcd.call import Call
 from nagaya.kube.etcd.errors import ConnectionLost, from_status
-from nagaya.kube.streams.bell import Bell
 from nagaya.kube.streams.stream import Stream, StreamBroken
 from nagaya.wire import grpc
+from nagaya.wire.bell import Bell
 from nagaya.wire.grpc import LARGEST_MESSAGE, Code
 from nagaya.wire.malformed import Malformed
 

@@ -15,8 +15,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from nagaya.kube.streams.bell import Bell
 from nagaya.kube.streams.stream import CHUNK, Stream, StreamBroken
+from nagaya.wire.bell import Bell
 from nagaya.wire.malformed import Malformed
 from nagaya.wire.spdy.connection import (
     Ended,

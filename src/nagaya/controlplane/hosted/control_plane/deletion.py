@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nagaya.api.controlplane.data_store import DataStore
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
 from nagaya.controlplane.hosted.control_plane.names import ABANDON_DATA
 from nagaya.controlplane.hosted.control_plane.seen import Observer
 from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
+from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.supervision.errors import SupervisionError
 
 
@@ -33,26 +35,33 @@ async def end(observer: Observer, plane: HostedControlPlane) -> End:
         await observer.host.remove(uid)
     except SupervisionError as error:
         return End(False, Reason.STOPPING_COMPONENTS, str(error))
-    problem = await _remove_data(observer, plane)
-    if problem and ABANDON_DATA not in plane.metadata.annotations:
-        remedy = f"To let it go and leave its data behind, give it the annotation {ABANDON_DATA}."
-        return End(False, Reason.REMOVING_DATA, f"{problem} {remedy}")
+    waits, left = await remove_data(plane, observer.store_of(plane), observer.stores)
+    if waits is not None:
+        return waits
     try:
         await observer.host.remove_files(uid)
     except OSError as error:
         return End(False, Reason.REMOVING_DATA, f"{error.filename}: {error.strerror or error}.")
-    return End(True, Reason.DELETION_COMPLETED, problem)
+    return End(True, Reason.DELETION_COMPLETED, left)
 
 
-async def _remove_data(observer: Observer, plane: HostedControlPlane) -> str:
-    """Remove all that it has in its data store. Returns what is in the way."""
+async def remove_data(plane: HostedControlPlane, store: DataStore | None, stores: Stores) -> tuple[End | None, str]:
+    """Remove all that a control plane has in its data store. Returns why it has to wait, if it has to, and else what is
+    left behind because its user said so."""
+    problem = await _deprovisioned(plane, store, stores)
+    if problem and ABANDON_DATA not in plane.metadata.annotations:
+        remedy = f"To let it go and leave its data behind, give it the annotation {ABANDON_DATA}."
+        return End(False, Reason.REMOVING_DATA, f"{problem} {remedy}"), ""
+    return None, problem
+
+
+async def _deprovisioned(plane: HostedControlPlane, store: DataStore | None, stores: Stores) -> str:
     used = plane.status.data_store
     if used is None:
         return ""
-    store = observer.store_of(plane)
     if store is None:
         return f"Its data cannot be removed: DataStore {used.name} does not exist."
-    driver = observer.stores.get(store.metadata.uid)
+    driver = stores.get(store.metadata.uid)
     if driver is None:
         return f"Its data cannot be removed: DataStore {used.name} has not been reached yet."
     try:

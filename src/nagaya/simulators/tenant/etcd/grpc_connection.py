@@ -22,11 +22,11 @@ from h2.events import (
 )
 from h2.exceptions import H2Error
 
-from nagaya.apiserver.streams.bell import Bell
 from nagaya.apiserver.streams.byte_stream import ByteStream
 from nagaya.simulators.tenant.etcd import refusals
 from nagaya.simulators.tenant.etcd.refusals import Refused
 from nagaya.wire import grpc
+from nagaya.wire.bell import Bell
 from nagaya.wire.grpc import CONTENT_TYPE, Code, MessageReader
 from nagaya.wire.malformed import Malformed
 
