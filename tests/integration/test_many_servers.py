@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import threading
-import time
 from pathlib import Path
 
 import orjson
@@ -17,7 +16,6 @@ from nagaya.apiserver.web.request import Request, Response
 
 SERVERS = 200
 MOST_MEMORY = 1.5 * 1024 * 1024  # bytes a server, each with what a new cluster has in it
-MOST_TIME = 0.25  # seconds to start one
 ADMIN = {"admin": User("admin", "1", ("system:masters",))}
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -42,9 +40,7 @@ async def test_hundreds_of_servers_hold_their_own_objects_cheaply() -> None:
     await (await start()).stop()
     gc.collect()
     tasks, threads, memory = len(asyncio.all_tasks()), threading.active_count(), resident()
-    began = time.monotonic()
     servers = [await start() for _ in range(SERVERS)]
-    each_took = (time.monotonic() - began) / SERVERS
     for number, server in enumerate(servers):
         body = {"metadata": {"name": "mine"}, "data": {"number": str(number)}}
         assert (await ask(server, "POST", CONFIG_MAPS, body)).status == 201
@@ -57,11 +53,9 @@ async def test_hundreds_of_servers_hold_their_own_objects_cheaply() -> None:
         await server.stop()
     await asyncio.sleep(0)
     left = [task for task in asyncio.all_tasks() if not task.done()]
-    print(f"{SERVERS} servers: {each_took * 1000:.1f} ms to start and {each_has / 1024:.0f} KiB each")
     assert len(left) == tasks, left
     assert threading.active_count() == threads
     assert each_has < MOST_MEMORY, f"{each_has / 1024:.0f} KiB a server"
-    assert each_took < MOST_TIME, f"{each_took * 1000:.0f} ms to start a server"
 
 
 async def test_stopped_servers_are_given_back() -> None:
