@@ -10,7 +10,7 @@ from nagaya.api.cluster import health
 from nagaya.clusters import stale_machines, up_to_date
 from nagaya.core.cluster import controller as clusters
 from nagaya.core.machine import seen
-from nagaya.core.machine.deletion import apply, node_removal, tenant
+from nagaya.core.machine.deletion import apply, node_removal, pace, tenant
 from nagaya.core.machine.deletion.drain import evictions
 from nagaya.core.machine_deployment import status as machine_deployments
 from nagaya.core.machine_set import status as machine_sets
@@ -35,11 +35,12 @@ def test_the_numbers_are_those_of_the_code() -> None:
         "details of a Cluster wait for": clusters.DETAILS_WAIT,
         "details wait for at most, while the API is slow": details.LONGEST_WAIT,
         "for a new machine to say whether it is up to date": up_to_date.GRACE.total_seconds(),
-        "between two goes at a drain": apply.DRAIN_RETRY,
+        "between two goes at a drain, or looks at volumes, at first": pace.FIRST,
+        "between two goes at a drain, or looks at volumes, at most": pace.LONGEST,
         "evictions in one go": evictions.EVICTION_TIME,
-        "between two looks at volumes": apply.DETACH_RETRY,
         "for one step of a deletion to spend with a tenant": tenant.PATIENCE,
         "until a tenant that failed is asked again": apply.TENANT_RETRY,
+        "until a tenant that cannot be reached is asked again": apply.SILENT_RETRY,
         "the deletion of a Node is tried for": node_removal.TRIED_FOR,
         "until a deletion is called slow": stale_machines.LONG_DELETION.total_seconds(),
         "until a drain is called slow": stale_machines.LONG_DRAIN.total_seconds(),

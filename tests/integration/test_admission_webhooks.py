@@ -256,11 +256,12 @@ async def test_validating_webhooks_are_asked_at_the_same_time(client: Client, ho
     both = asyncio.Barrier(2)
 
     async def together(review: Json) -> Json:
-        await asyncio.wait_for(both.wait(), 3)
+        await asyncio.wait_for(both.wait(), 25)
         return allowed(review, warnings=["asked"])
 
     hooks.answers["together"] = together
-    await client.configure("validating", hooks.hook("together"), hooks.hook("together", name="other.example.com"))
+    one, other = (hooks.hook("together", name=f"{each}.example.com", timeoutSeconds=30) for each in ("one", "other"))
+    await client.configure("validating", one, other)
     assert (await client.create())["kind"] == "ConfigMap"
     assert client.warnings == ['299 - "asked"']
 

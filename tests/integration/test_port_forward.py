@@ -18,7 +18,8 @@ from nagaya.apiserver.streams.byte_stream import ByteStream
 from nagaya.apiserver.streams.forwarder import PodPorts
 from nagaya.kube.errors import ApiError, BadRequest, Forbidden, NotFound
 from nagaya.kube.etcd.client import EtcdClient, client_tls
-from nagaya.kube.etcd.pool import EtcdPool
+from nagaya.kube.etcd.errors import EtcdError
+from nagaya.kube.etcd.pool import EtcdPool, NoMember
 from nagaya.kube.kubeconfig import parse_text
 from nagaya.kube.streams.forward import ForwardFailed
 from nagaya.kube.streams.port_forward import PortForward
@@ -27,12 +28,14 @@ from nagaya.pki import kubeconfig
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
-from nagaya.simulators.tenant.settings import TenantSettings, Timing
+from nagaya.simulators.tenant.joining import JoinDelayed
+from nagaya.simulators.tenant.settings import NodeSettings, TenantSettings, Timing
 from nagaya.simulators.tenant.tenant import Tenant
 from nagaya.world import World
-from support.tenant_etcd import first, further
+from support.tenant_etcd import first, further, pool
 
 QUICK = Timing(node_ready=0.05, pod_start=0.05, static_pod_start=0.05, etcd_catch_up=0.05)
+PATIENCE = 60.0
 FORMS = {"WebSocket": "true", "SPDY": "false"}
 
 
@@ -101,7 +104,7 @@ async def forwarded(tool: Tool, form: str, *arguments: str) -> AsyncIterator[tup
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             line = (await process.stdout.readline()).decode()
         found = re.search(r"127\.0\.0\.1:(\d+) ->", line)
         assert found is not None, line
@@ -114,7 +117,7 @@ async def forwarded(tool: Tool, form: str, *arguments: str) -> AsyncIterator[tup
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_kubectl_forwards_a_port(kubectl: Tool, form: str) -> None:
-    async with forwarded(kubectl, form, "pod/loud", ":80") as (port, _), asyncio.timeout(20):
+    async with forwarded(kubectl, form, "pod/loud", ":80") as (port, _), asyncio.timeout(PATIENCE):
         for _ in range(2):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             text = b"abc" * 200_000
@@ -127,7 +130,7 @@ async def test_kubectl_forwards_a_port(kubectl: Tool, form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_kubectl_says_why_a_port_cannot_be_had(kubectl: Tool, form: str) -> None:
-    async with forwarded(kubectl, form, "pod/loud", ":81") as (port, process), asyncio.timeout(20):
+    async with forwarded(kubectl, form, "pod/loud", ":81") as (port, process), asyncio.timeout(PATIENCE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b""
         writer.close()
@@ -184,7 +187,7 @@ async def test_streams_end_with_the_server(server: ApiServer, kubectl: Tool) -> 
     stream = await client(server, spdy=False).dial("default", "loud", 80)
     await stream.write(b"a")
     assert await stream.read() == b"A"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await server.stop()
         with pytest.raises(StreamBroken):
             await stream.read()
@@ -208,6 +211,25 @@ async def etcd() -> CertificateAuthority:
     return CertificateAuthority.create("etcd-ca", World().clock)
 
 
+async def _joined(tenant: Tenant, node: NodeSettings, authority: CertificateAuthority, voters: int) -> None:
+    """Have a machine join, and wait until its etcd answers, and knows so many members that vote."""
+    members = pool(tenant, authority, World().clock)
+
+    async def votes() -> bool:
+        try:
+            await tenant.join(node)
+            async with await members.member(node.name) as asked:
+                return [each.is_learner for each in await asked.client.cluster.members()] == [False] * voters
+        except (JoinDelayed, NoMember, EtcdError, ForwardFailed, StreamBroken, ApiError):
+            return False
+
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            if await votes():
+                return
+            await asyncio.sleep(0.05)
+
+
 @pytest.fixture
 async def tenant(etcd: CertificateAuthority) -> AsyncIterator[Tenant]:
     """A simulated cluster with two control plane machines."""
@@ -215,10 +237,8 @@ async def tenant(etcd: CertificateAuthority) -> AsyncIterator[Tenant]:
     authority = CertificateAuthority.create("kubernetes", world.clock)
     made = await Tenant.start(TenantSettings("forwarded", authority, timing=QUICK), world)
     try:
-        await made.join(first("cp-1", etcd))
-        await asyncio.sleep(0.3)
-        await made.join(further("cp-2", etcd))
-        await asyncio.sleep(0.5)
+        await _joined(made, first("cp-1", etcd), etcd, 1)
+        await _joined(made, further("cp-2", etcd), etcd, 2)
         yield made
     finally:
         await made.stop()
@@ -237,7 +257,7 @@ async def test_the_etcd_of_a_simulated_cluster_is_reached_by_kubectl_port_forwar
     context = client_tls(etcd.certificate_pem, pair.certificate, pair.key, check_name=True)
     async with (
         forwarded(tool, form, "-n", "kube-system", "pod/etcd-cp-2", ":2379") as (port, _),
-        asyncio.timeout(20),
+        asyncio.timeout(PATIENCE),
         await EtcdClient.connect(f"https://127.0.0.1:{port}", context) as asked,
     ):
         assert sorted(each.name for each in await asked.cluster.members()) == ["cp-1", "cp-2"]

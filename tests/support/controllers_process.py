@@ -14,7 +14,7 @@ from typing import Self
 
 from support.running_server import NAGAYA
 
-PATIENCE = 40.0
+PATIENCE = 90.0
 RUNNING = r"Running .* against .*\. Stop with Ctrl-C\."
 
 

@@ -12,13 +12,12 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.catalog import PARTS
 from nagaya.api.cluster.labels import CONTROL_PLANE
 from nagaya.api.kind import Kind, Object
 from nagaya.api.untyped import Untyped
-from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.plane import CONTROLLERS, Plane, install
 from nagaya.kube import kubeconfig
@@ -30,6 +29,7 @@ from nagaya.kube.patches import Merge
 from nagaya.kube.transport import Transport
 from nagaya.world import World
 from support.passing_time import PassingLoop
+from support.prepared import start_prepared
 from support.real import RealControlPlane
 from support.virtual_run import virtual_world
 
@@ -40,9 +40,11 @@ SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 NODES = Kind("", "v1", "Node", "nodes", Untyped, namespaced=False)
 PATIENCE = 180.0
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
-"""Seconds between two looks."""
+SHORTEST_PAUSE, LONGEST_PAUSE, LONGEST_REAL_PAUSE = 0.1, 1.0, 0.25
+"""Seconds between two looks. Real ones are waited for, virtual ones are not, but each look costs something."""
 _CLOSING = 0.3  # seconds that connections take to say goodbye
+_INSTALLED: WeakKeyDictionary[RealControlPlane, set[str]] = WeakKeyDictionary()
+"""Of which parts real servers have the definitions: they stay for as long as the server does."""
 
 
 @dataclass(slots=True)
@@ -137,7 +139,7 @@ class Lab:
             if loop.time() > end:
                 raise AssertionError(f"after {patience:g} s not yet: {what}\n{await self.story()}")
             await asyncio.sleep(pause)
-            pause = min(pause * 1.2, LONGEST_PAUSE)
+            pause = min(pause * 1.2, LONGEST_REAL_PAUSE if self.real else LONGEST_PAUSE)
 
     async def always(self, seconds: float, check: Callable[[], Awaitable[object]]) -> None:
         """See that a check holds all the time for so many seconds."""
@@ -276,10 +278,10 @@ def play_embedded(scenario: Scenario, *, parts: Collection[str] = tuple(CONTROLL
 
     async def main() -> None:
         world = virtual_world(seed)
-        server = await ApiServer.start(Config(rules=ADMISSION), world)
+        server = await start_prepared(world)
         try:
             lab = Lab(lambda: InProcessTransport(server), world, "default", parts, real=False)
-            async with _running(lab):
+            async with _running(lab, definitions=()):
                 await scenario(lab)
         finally:
             await server.stop()
@@ -295,14 +297,18 @@ def play_real(
     parts: Collection[str] = tuple(CONTROLLERS),
     definitions: Collection[str] = tuple(PARTS),
 ) -> None:
-    """Run a scenario on the real server, in a namespace of its own. `definitions` are the parts to install first."""
+    """Run a scenario on the real server, in a namespace of its own. `definitions` are the parts to install first, by
+    the first scenario that is played there."""
+    installed = _INSTALLED.setdefault(control_plane, set())
+    missing = [each for each in definitions if each not in installed]
 
     async def main() -> None:
         world = World()
         connection = kubeconfig.load(control_plane.kubeconfig)
         namespace = f"lab-{uuid.uuid4().hex[:8]}"
         lab = Lab(lambda: HttpTransport(connection, world=world), world, namespace, parts, real=True)
-        async with _running(lab, definitions):
+        async with _running(lab, missing):
+            installed.update(missing)
             await scenario(lab)
             await _clean(lab)
         await asyncio.sleep(_CLOSING)
@@ -311,7 +317,7 @@ def play_real(
 
 
 @contextlib.asynccontextmanager
-async def _running(lab: Lab, definitions: Collection[str] = tuple(PARTS)) -> AsyncIterator[None]:
+async def _running(lab: Lab, definitions: Collection[str]) -> AsyncIterator[None]:
     first = Client(lab.transport(), world=lab.world, field_manager="test")
     await install(first, definitions)
     with contextlib.suppress(AlreadyExists):

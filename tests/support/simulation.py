@@ -6,17 +6,15 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from nagaya.api.admission.catalog import ADMISSION
-from nagaya.api.catalog import PARTS
-from nagaya.apiserver.server import ApiServer, Config
+from nagaya.apiserver.server import ApiServer
 from nagaya.cli.in_process import InProcessTransport
-from nagaya.cli.plane import CONTROLLERS, install
-from nagaya.kube.client import Client
+from nagaya.cli.plane import CONTROLLERS
 from nagaya.kube.transport import Transport
 from nagaya.world import World
 from support.crashes import MortalLab
 from support.lab import NAMESPACES
 from support.manifests.simulated import Manifest
+from support.prepared import start_prepared
 from support.virtual_run import virtual_world
 
 Around = Callable[[Transport], Transport]
@@ -83,11 +81,8 @@ class Stage:
 async def stage(seed: int = 1) -> AsyncIterator[Stage]:
     """A server with Nagaya's kinds, on virtual time."""
     world = virtual_world(seed)
-    server = await ApiServer.start(Config(rules=ADMISSION), world)
+    server = await start_prepared(world)
     try:
-        client = Client(InProcessTransport(server), world=world, field_manager="test")
-        await install(client, PARTS)
-        await client.close()
         yield Stage(server, world)
     finally:
         await server.stop()

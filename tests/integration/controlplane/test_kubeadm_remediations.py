@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from integration.controlplane.kubeadm_cluster import CLUSTER_API, KubeadmCluster, control_planes, settled, told
 from support.lab import Lab, Scenario
 
@@ -80,7 +82,10 @@ def test_machines_that_do_not_boot_and_one_that_dies_are_replaced(play: Play) ->
     play(scenario)
 
 
+@pytest.mark.parametrize("play", ["embedded"], indirect=True)
 def test_a_second_machine_that_does_not_boot_is_replaced_too(play: Play) -> None:
+    """On virtual time only: half a minute has to pass until a machine counts as not booted."""
+
     async def scenario(lab: Lab) -> None:
         cluster = KubeadmCluster("demo", lab.namespace)
         await lab.create(*cluster.manifests(), health_check(lab))

@@ -11,6 +11,7 @@ import pytest
 from nagaya.kube.key import Key
 from support.lab import SECRETS, Lab, Scenario, condition, owner, play_embedded
 from support.manifests.simulated import Simulated
+from support.simulation import WRITES, chosen, shares
 
 Play = Callable[[Scenario], None]
 FINALIZER = "test.example.com/block"
@@ -97,15 +98,16 @@ def test_a_cluster_can_be_made_again_under_its_old_name(play: Play) -> None:
     play(scenario)
 
 
-@pytest.mark.parametrize("part", range(6))
-def test_deleted_at_any_instant_of_its_creation_nothing_is_left(part: int) -> None:
-    """On virtual time only: at sixty instants of a creation, which takes three seconds."""
+@pytest.mark.parametrize("instants", shares(chosen(WRITES, range(0, 60, 3), range(60)), 10))
+def test_deleted_at_any_instant_of_its_creation_nothing_is_left(instants: list[int]) -> None:
+    """On virtual time only: at instants of a creation, which takes three seconds. `NAGAYA_SIMULATE_WRITES=all` plays
+    sixty of them, by default it is a third."""
 
     async def scenario(lab: Lab) -> None:
-        for step in range(10):
-            name = f"demo-{step}"
+        for instant in instants:
+            name = f"demo-{instant}"
             await lab.create(*Simulated(name, lab.namespace, workers=2).manifests())
-            await asyncio.sleep((part * 10 + step) * 0.05)
+            await asyncio.sleep(instant * 0.05)
             await lab.delete("Cluster", name)
             await lab.gone(name)
             assert lab.plane.tenants is not None
@@ -114,12 +116,13 @@ def test_deleted_at_any_instant_of_its_creation_nothing_is_left(part: int) -> No
     play_embedded(scenario)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_deleted_after_any_number_of_writes_nothing_is_left(part: int) -> None:
-    """On virtual time only: right after every fourth write of a creation, with another beginning in each part."""
+@pytest.mark.parametrize("limits", shares(chosen(WRITES, range(0, 60, 2), range(60)), 15))
+def test_deleted_after_any_number_of_writes_nothing_is_left(limits: list[int]) -> None:
+    """On virtual time only: right after writes of a creation, its user's included. `NAGAYA_SIMULATE_WRITES=all` plays
+    each, by default it is every second."""
 
     async def scenario(lab: Lab) -> None:
-        for limit in range(part, 60, 4):
+        for limit in limits:
             name = f"demo-{limit}"
             begun = await _version(lab)
             creating = asyncio.create_task(lab.create(*Simulated(name, lab.namespace, workers=1).manifests()))

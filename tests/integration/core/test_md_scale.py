@@ -89,4 +89,4 @@ async def _counted(lab: Lab, workers: int) -> None:
         cluster = await lab.get("Cluster", "demo")
         return (cluster.status.workers.replicas or 0) == workers and holds(cluster, "Available")
 
-    await lab.until(f"the Cluster counts {workers} workers", check, patience=10)
+    await lab.until(f"the Cluster counts {workers} workers", check)

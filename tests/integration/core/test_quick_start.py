@@ -88,9 +88,9 @@ def test_a_cluster_in_which_nothing_happens_is_not_written_to(play: Play) -> Non
         await lab.create(*Simulated("demo", lab.namespace).manifests())
         await lab.available("demo")
         # New machines count as up to date for ten seconds, whatever is known of them.
-        await asyncio.sleep(12 if lab.real else 60)
+        await asyncio.sleep(11 if lab.real else 60)
         before = await _everything(lab)
-        await asyncio.sleep(10 if lab.real else 1800)
+        await asyncio.sleep(4 if lab.real else 1800)
         after = await _everything(lab)
         assert after.keys() == before.keys()
         for name, obj in before.items():

@@ -39,6 +39,7 @@ from nagaya.world import World
 from support.real import RealControlPlane
 from support.running_server import RunningServer
 
+PATIENCE = 60.0
 SERVERS = ["in-process", "embedded", "real"]
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 PODS = Kind("", "v1", "Pod", "pods", Untyped)
@@ -197,7 +198,7 @@ async def test_a_watch_tells_every_change_in_order(client: Client, namespace: st
     await client.create(CONFIG_MAPS, config_map(namespace, "untold"))
     await client.patch(CONFIG_MAPS, namespace, "told", Merge({"data": {"n": "2"}}))
     await client.delete(CONFIG_MAPS, namespace, "told")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await watching
     assert seen == [("ADDED", "1"), ("MODIFIED", "2"), ("DELETED", "2")]
 
@@ -206,7 +207,7 @@ async def test_a_watch_ends_by_itself(client: Client, namespace: str) -> None:
     # Only of one that nobody makes: a real cluster puts its authority into every new namespace.
     chosen = "metadata.name=nobody"
     start = (await client.list(CONFIG_MAPS, namespace, fields=chosen)).resource_version
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         watch = client.watch(CONFIG_MAPS, namespace, resource_version=start, fields=chosen, timeout=1)
         events = [event async for event in watch]
     assert all(event.type == "BOOKMARK" for event in events)
@@ -227,7 +228,7 @@ async def test_large_objects_pass_in_both_directions(client: Client, namespace: 
     text = "ü" * 450_000
     await client.create(CONFIG_MAPS, config_map(namespace, "large", text=text))
     assert (await client.get(CONFIG_MAPS, namespace, "large")).data["text"] == text
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         event = await _first(client.watch(CONFIG_MAPS, namespace, resource_version=start, fields="metadata.name=large"))
     assert event.object is not None
     assert event.object.data["text"] == text
@@ -267,7 +268,7 @@ async def test_a_pod_goes_only_if_its_budget_allows_it(client: Client, namespace
         "nodeName": "n",
     }
     spec |= {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": 0}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 pod = await client.create(PODS, {"metadata": metadata, "spec": spec})
@@ -306,7 +307,7 @@ async def test_an_election_works_here_too(client: Client, namespace: str) -> Non
     with pytest.raises(LostLeadership):
         second.guard()
     await first.release()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await waiting
     lease = await client.get(LEASES, namespace, "leader")
     assert lease.spec.holder_identity == "second"

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,18 +99,27 @@ async def test_a_backup_without_room_leaves_the_data_and_no_half_file(small_disk
     await store.close()
 
 
-async def test_a_database_that_may_not_grow_fails_the_write_and_goes_on_when_it_may(tmp_path: Path) -> None:
+async def test_a_database_that_may_not_grow_fails_the_write_and_goes_on_when_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same where no file system can be mounted: SQLite itself refuses to let the file grow."""
     store = await open_store(tmp_path / "data", SystemClock())
     await put(store, "before", 10)
-    journal = store._journal
-    connection = journal._data.database._connection  # type: ignore[union-attr] # reaching for what only SQLite can set
-    pages = connection.execute("PRAGMA page_count").get
-    connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    database = store._journal._data.database  # type: ignore[union-attr] # reaching for what only SQLite can set
+    connection, commit = database._connection, database.commit
+    room = 2
+
+    def commit_within(*arguments: Any) -> None:
+        # Here, because the connection belongs to the thread that commits, and no two may use it at a time.
+        pages = connection.execute("PRAGMA page_count").get
+        connection.execute(f"PRAGMA max_page_count = {pages + room}")
+        commit(*arguments)
+
+    monkeypatch.setattr(database, "commit", commit_within)
     with pytest.raises(StorageFailure, match="the disk is full"):
         await put(store, "too large", 50_000)
     assert store.get("configmaps", "too large") is None
-    connection.execute("PRAGMA max_page_count = 1000000")
+    room = 1_000_000
     await put(store, "large", 50_000)
     await store.close()
     store = await open_store(tmp_path / "data", SystemClock(), check=True)

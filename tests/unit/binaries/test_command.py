@@ -91,7 +91,7 @@ def test_a_stopped_build_ends_with_a_word_and_leaves_no_process_and_no_file(
         while not (fake_go.pid_file.exists() and fake_go.pid_file.read_text()):
             time.sleep(0.01)
         process.send_signal(sent)
-        _, complaints = process.communicate(timeout=20)
+        _, complaints = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Stopped. What was finished is kept; nothing half done is left." in complaints
     assert "Traceback" not in complaints

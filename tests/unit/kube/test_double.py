@@ -36,7 +36,7 @@ async def events(client: Client, begin: str, count: int, labels: str = "") -> li
     """Type, name and version of the next events, bookmarks left out."""
     found: list[WatchEvent[Crate]] = []
     watch = client.watch(CRATES, "default", resource_version=begin, labels=labels)
-    async with asyncio.timeout(5), aclosing(watch):
+    async with asyncio.timeout(60), aclosing(watch):
         async for event in watch:
             if event.object is not None and not event.object.metadata.name.startswith("kube-"):
                 found.append(event)

@@ -35,6 +35,7 @@ class Definitions:
         self._api = Internal(backend, "kube-apiserver")
         self._caller = caller
         self._served: dict[str, list[Resource]] = {}
+        self._asked: dict[str, object] = {}  # what a definition asked for when it was served
         self._tables: dict[str, str] = {}  # of definitions being deleted: table to name
 
     def start(self) -> Iterator[str]:
@@ -56,10 +57,18 @@ class Definitions:
             yield self._tables[event.table]
 
     def _serve(self, name: str, definition: JsonObject | None) -> None:
-        """Bring the catalog into the state that a definition asks for."""
+        """Bring the catalog into the state that a definition asks for.
+
+        Compiling schemas and rules is dear, and most writes to a definition change neither: those are passed over.
+        """
+        asked = None if definition is None else _asked(definition)
+        if asked is not None and self._asked.get(name) == asked:
+            return
         before = self._served.pop(name, [])
+        self._asked.pop(name, None)
         after: list[Resource] = []
-        if definition is not None and condition(definition, "Established") == "True":
+        if definition is not None and asked is not None:
+            self._asked[name] = asked
             after = self._resources(definition)
             if condition(definition, "Terminating") == "True":
                 for each in after:
@@ -177,6 +186,15 @@ class Definitions:
             return obj
 
         await self._api.change(DEFINITIONS, "", name, change, subresource="status")
+
+
+def _asked(definition: JsonObject) -> object | None:
+    """All that decides how a definition is served; None if it is not."""
+    if condition(definition, "Established") != "True":
+        return None
+    terminating = condition(definition, "Terminating") == "True"
+    metadata = definition["metadata"]
+    return metadata["uid"], metadata["generation"], definition["status"]["acceptedNames"], terminating
 
 
 def condition(definition: JsonObject, kind: str) -> str | None:

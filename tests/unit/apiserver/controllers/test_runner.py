@@ -102,7 +102,7 @@ async def test_nothing_is_overlooked_however_work_and_changes_meet(store: Store)
         await put(store, *[f"{number}-{each}" for each in range(number % 7)])
         for _ in range(number % 5):
             await asyncio.sleep(0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await runner.settled()
     assert set(recorder.seen) == {record.key for record in store.list("things").records}
     await runner.stop()

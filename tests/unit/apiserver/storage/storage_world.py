@@ -88,7 +88,7 @@ class _File(apsw.VFSFile):
 
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait for what happens in a timer or in the writer thread of a store, neither of which tells anybody."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.001)
 

@@ -114,7 +114,7 @@ class Here:
         self.rt.remotes.subscribe(lambda _: told.set())
         self.rt.remotes.offer(self.harbour, Connection("https://harbour"))
         self.rt.remotes.want(self.harbour)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await told.wait()
         await self.idle()
         await self.idle()  # once more: by now the tenant's Nodes are being listed

@@ -135,7 +135,7 @@ async def check(way: PortForward) -> None:
 
 
 async def until_closed(server: Server) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await server.idle.wait()
 
 

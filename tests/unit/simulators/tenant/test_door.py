@@ -29,7 +29,7 @@ async def test_a_hanging_api_lets_go_of_clients_that_give_up(make: Make) -> None
     api = await make()
     api.tenant.hang()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await api.ask("GET", "/api/v1/nodes")
     await api.tenant.recover_api()
     assert (await api.ask("GET", "/api/v1/nodes"))[0] == 200

@@ -19,6 +19,7 @@ from nagaya.core.machine.deletion.limits import exceeded, left, soonest
 from nagaya.core.machine.deletion.memory import Memories, Memory, Wait, circumstances
 from nagaya.core.machine.deletion.node_access import node_access, node_name
 from nagaya.core.machine.deletion.node_removal import TRIED_FOR, TRY_AGAIN, remove_node
+from nagaya.core.machine.deletion.pace import jittered, pause, until_end
 from nagaya.core.machine.deletion.plan import Action, Progress, Step, plan
 from nagaya.core.machine.deletion.tenant import TenantFailed, TenantSilent
 from nagaya.core.machine.deletion.volumes.detach import still_attached
@@ -31,10 +32,8 @@ from nagaya.kube.transport import NoAnswer
 log = logging.getLogger(__name__)
 
 MANAGER: Final = "nagaya-machine"
-DRAIN_RETRY: Final = 20.0
-"""Seconds between two goes at a drain. Pods take their time to end, and a budget that is full stays so for a while."""
-DETACH_RETRY: Final = 20.0
-"""Seconds between two looks at volumes."""
+SILENT_RETRY: Final = 20.0
+"""Seconds until a tenant that cannot be reached is asked again."""
 TENANT_RETRY: Final = 5.0
 """Seconds until a tenant that failed is asked again."""
 
@@ -64,8 +63,8 @@ class Deletion:
             if step.action is Action.WAIT:
                 return _outcome(seen, step)
             if step.action in _ASKS_TENANT and memory.entered is None:
-                memory.entered = step.action
-                if (still := _still_waiting(rt, seen, memory)) is not None:
+                memory.entered = circumstances(seen, step.action)
+                if (still := _still_waiting(rt, memory)) is not None:
                     return still
             waiting = await _DO[step.action](rt, seen, step, memory)
             if waiting is not None:
@@ -88,7 +87,9 @@ async def _drain(rt: Runtime, seen: Seen, step: Step, memory: Memory) -> Carried
         return None
     message = report.message(step.started.node_drain_start_time or seen.now)
     log.info("machine %s: %s", seen.key, message.replace("\n", " "))
-    return _wait(rt, seen, replace(step, message=message), memory, soonest(DRAIN_RETRY, rest))
+    # Pods that were just asked to leave mostly do so soon, and let the next ones go.
+    again = soonest(_pace(rt, memory, step, progress=report.evicted), until_end(report.ends, seen.now))
+    return _wait(rt, seen, replace(step, message=message), memory, soonest(again, rest))
 
 
 async def _detach(rt: Runtime, seen: Seen, step: Step, memory: Memory) -> Carried:
@@ -107,7 +108,7 @@ async def _detach(rt: Runtime, seen: Seen, step: Step, memory: Memory) -> Carrie
         return None
     message = volumes.message(begun or seen.now)
     log.info("machine %s: %s", seen.key, message.replace("\n", " "))
-    return _wait(rt, seen, replace(step, message=message), memory, soonest(DETACH_RETRY, rest))
+    return _wait(rt, seen, replace(step, message=message), memory, soonest(_pace(rt, memory, step), rest))
 
 
 async def _delete_infrastructure(rt: Runtime, seen: Seen, step: Step, memory: Memory) -> Carried:
@@ -187,21 +188,30 @@ def _outcome(seen: Seen, step: Step) -> DeletionOutcome:
 def _failed(seen: Seen, step: Step, error: TenantFailed, message: str, rest: float | None) -> DeletionOutcome:
     log.warning("machine %s: %s", seen.key, error)
     # A tenant that comes back tells so itself; the limit of the step is all there is to look at until then.
-    again = DRAIN_RETRY if isinstance(error, TenantSilent) else TENANT_RETRY
+    again = SILENT_RETRY if isinstance(error, TenantSilent) else TENANT_RETRY
     return replace(_outcome(seen, replace(step, message=message)), requeue_after=soonest(again, rest))
+
+
+def _pace(rt: Runtime, memory: Memory, step: Step, *, progress: bool = False) -> float:
+    """How long to wait after this look."""
+    chosen = memory.pauses[step.action] = pause(memory.pauses.get(step.action), progress=progress)
+    return jittered(chosen, rt.world.random.random)
 
 
 def _wait(rt: Runtime, seen: Seen, step: Step, memory: Memory, seconds: float) -> DeletionOutcome:
     outcome = replace(_outcome(seen, step), requeue_after=seconds)
     until = rt.world.clock.monotonic() + seconds
-    memory.wait = Wait(until, outcome, circumstances(seen, memory.entered))
+    memory.wait = Wait(until, outcome, memory.entered)
     return outcome
 
 
-def _still_waiting(rt: Runtime, seen: Seen, memory: Memory) -> DeletionOutcome | None:
+def _still_waiting(rt: Runtime, memory: Memory) -> DeletionOutcome | None:
     """What was told at the last look at the tenant, if that was a moment ago: our own writes bring us back at once."""
     wait = memory.wait
-    if wait is None or wait.circumstances != circumstances(seen, memory.entered):
+    if wait is None:
+        return None
+    if wait.circumstances != memory.entered:
+        memory.pauses.clear()
         return None
     rest = wait.until - rt.world.clock.monotonic()
     return replace(wait.outcome, requeue_after=rest) if rest > 0 else None

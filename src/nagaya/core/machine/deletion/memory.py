@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nagaya.core.machine.deletion.plan import Action
+from nagaya.core.machine.deletion.tenant import known_node
 from nagaya.core.machine.deletion_outcome import DeletionOutcome
 from nagaya.core.machine.seen import Seen
 
@@ -22,7 +23,7 @@ class Wait:
 
     until: float
     outcome: DeletionOutcome
-    circumstances: tuple[object, ...]
+    circumstances: tuple[object, ...] | None
     """All that would change what is asked. If it changes, the wait is over."""
 
 
@@ -33,8 +34,10 @@ class Memory:
     met: set[Action] = field(default_factory=set)
     """The objects of providers that were seen. Of these it is certain that they are gone when they are not there."""
     wait: Wait | None = None
-    entered: Action | None = None
-    """With which of its steps this look came to the tenant."""
+    entered: tuple[object, ...] | None = None
+    """In which circumstances this look came to the tenant."""
+    pauses: dict[Action, float] = field(default_factory=dict)
+    """How long the last pause of a step was."""
     node_tried: float | None = None
     """When the deletion of the Node was first tried."""
 
@@ -64,7 +67,9 @@ class Memories:
         self._by_uid.pop(seen.machine.metadata.uid, None)
 
 
-def circumstances(seen: Seen, entered: Action | None) -> tuple[object, ...]:
-    """What a drain and a look at volumes depend on that somebody may change to get things going."""
+def circumstances(seen: Seen, entered: Action) -> tuple[object, ...]:
+    """What a drain and a look at volumes depend on that events tell of: the user's wishes, and how the Node is."""
     machine = seen.machine
-    return entered, machine.metadata.annotations, machine.spec.deletion, seen.drain_rules
+    node = known_node(seen)
+    told = None if node is None else (node.unreachable, node.status.volumes_attached)
+    return entered, machine.metadata.annotations, machine.spec.deletion, seen.drain_rules, told

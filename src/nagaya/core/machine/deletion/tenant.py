@@ -50,6 +50,12 @@ def own_node(seen: Seen, remote: Remote) -> Node | None:
     return node
 
 
+def known_node(seen: Seen) -> Node | None:
+    """The Node of the machine as it was last heard of; None if nothing is known of one."""
+    remote = seen.remote
+    return None if remote is None or not remote.cache.has(NODES) else own_node(seen, remote)
+
+
 @asynccontextmanager
 async def patiently(what: str, seconds: float = PATIENCE) -> AsyncIterator[None]:
     """Turn whatever a tenant does wrong into TenantFailed, and do not wait for it for ever."""

@@ -350,7 +350,7 @@ async def test_giving_up_on_a_start_leaves_nothing_locked(directory: Path, clock
     with pytest.raises(asyncio.CancelledError):
         await opening
     store: Store | None = None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while store is None:
             try:
                 store = await open_store(directory, clock)

@@ -11,8 +11,9 @@ import pytest
 
 from nagaya.api.cluster.annotations import EXCLUDE_NODE_DRAINING
 from nagaya.api.cluster.machine_status import NodeReference
-from nagaya.core.machine.deletion.apply import DETACH_RETRY, DRAIN_RETRY, TENANT_RETRY
+from nagaya.core.machine.deletion.apply import SILENT_RETRY, TENANT_RETRY
 from nagaya.core.machine.deletion.node_removal import TRY_AGAIN
+from nagaya.core.machine.deletion.pace import AFTER_THE_END, FIRST, JITTER, LONGEST
 from nagaya.core.machine.deletion.tenant import PATIENCE
 from nagaya.kube.remote import Probe
 from support.builders import BOOTSTRAP, INFRASTRUCTURE, NAMESPACE, NOW, cluster, date, machine
@@ -36,6 +37,22 @@ def scene(main: Callable[[Scene], Awaitable[None]]) -> None:
 
 def writes(calls: list[str]) -> list[str]:
     return [each for each in calls if not each.startswith(("GET", "WATCH"))]
+
+
+def about(pause: float) -> Any:
+    """A pause, give or take the jitter."""
+    return pytest.approx(pause * (1 - JITTER / 2), rel=JITTER)
+
+
+async def waits(stage: Scene, view: Any, count: int) -> list[float]:
+    """How long each of the next looks makes the deletion wait."""
+    found: list[float] = []
+    for _ in range(count):
+        outcome = await stage.look(view)
+        assert outcome.requeue_after is not None
+        found.append(outcome.requeue_after)
+        await asyncio.sleep(outcome.requeue_after)
+    return found
 
 
 def managed(stage: Scene, *, finalizers: list[str] | None = None) -> Any:
@@ -128,7 +145,7 @@ def test_pods_are_evicted_and_waited_for() -> None:
         tenant.pod("elsewhere", "node-b")
         view = going(**managed(stage))
         outcome = await stage.look(view)
-        assert (outcome.reason, outcome.requeue_after) == ("DrainingNode", DRAIN_RETRY)
+        assert (outcome.reason, outcome.requeue_after) == ("DrainingNode", about(FIRST))
         assert outcome.message == (
             "Drain not completed yet (started at 2026-11-01T12:00:00Z):\n"
             "* Pods apps/a, apps/b: deletionTimestamp set, but still not removed from the Node"
@@ -138,7 +155,7 @@ def test_pods_are_evicted_and_waited_for() -> None:
         assert all("gracePeriodSeconds" not in each["deleteOptions"] for each in tenant.evictions)
         tenant.remove(PODS, "apps", "a")
         tenant.remove(PODS, "apps", "b")
-        await asyncio.sleep(DRAIN_RETRY)
+        await asyncio.sleep(FIRST)
         assert (await stage.look(view)).completed
         assert len(tenant.evictions) == 2
 
@@ -151,16 +168,58 @@ def test_a_drain_is_not_repeated_before_its_time_unless_the_user_changes_somethi
         stage.tenant.pod("a")
         view = going(**managed(stage))
         first = await stage.look(view)
-        await asyncio.sleep(5)
+        assert first.requeue_after is not None
+        await asyncio.sleep(0.5)
         asked = len(stage.tenant.calls)
         again = await stage.look(view)
         assert again.message == first.message
-        assert again.requeue_after == pytest.approx(DRAIN_RETRY - 5)
+        assert again.requeue_after == pytest.approx(first.requeue_after - 0.5)
         assert [each for each in stage.tenant.calls[asked:] if PODS in each] == []
         changed = going(WORKER.annotated({EXCLUDE_NODE_DRAINING: ""}), host=host().deleting())
         assert (await stage.look(changed)).reason == "WaitingForInfrastructureDeletion"
         ruled = replace(view, drain_rules=(rule("r", "Skip"),))
         assert (await stage.look(ruled)).completed
+
+    scene(main)
+
+
+def test_looks_at_a_drain_that_gets_nowhere_become_rare() -> None:
+    async def main(stage: Scene) -> None:
+        stage.tenant.node()
+        stage.tenant.pod("guarded")
+        stage.tenant.refuse = {"guarded": (429, status(429, "TooManyRequests", BUDGET))}
+        view = going(**managed(stage))
+        pauses = await waits(stage, view, 7)
+        assert pauses == [about(each) for each in (1, 2, 4, 8, 16, LONGEST, LONGEST)]
+        stage.tenant.refuse = {}
+        assert await waits(stage, view, 3) == [about(each) for each in (1, 2, 4)], "a pod was evicted, so it may end"
+
+    scene(main)
+
+
+def test_pods_that_have_to_be_gone_by_a_date_are_looked_at_then() -> None:
+    async def main(stage: Scene) -> None:
+        stage.tenant.node()
+        stage.tenant.pod("a", metadata={"deletionTimestamp": "2026-11-01T12:00:10Z"})
+        view = going(**managed(stage))
+        assert await waits(stage, view, 3) == [about(each) for each in (1, 2, 4)]
+        elapsed = stage.world.clock.monotonic()
+        (last,) = await waits(stage, view, 1)
+        assert last < 8 * (1 - JITTER)
+        assert (stage.world.clock.now() - NOW).total_seconds() == pytest.approx(10 + AFTER_THE_END, abs=0.1)
+        assert stage.world.clock.monotonic() > elapsed
+
+    scene(main)
+
+
+def test_a_node_that_falls_silent_or_goes_ends_the_pause() -> None:
+    async def main(stage: Scene) -> None:
+        stage.tenant.node()
+        stage.tenant.pod("a", metadata={"deletionTimestamp": "2026-11-01T11:59:00Z"})
+        view = going(**managed(stage))
+        assert (await stage.look(view)).reason == "DrainingNode"
+        stage.tenant.node(ready="Unknown")
+        assert (await stage.look(view)).completed, "nobody waits for pods of a silent kubelet"
 
     scene(main)
 
@@ -196,12 +255,14 @@ def test_a_drain_ends_when_its_time_is_over() -> None:
         stage.tenant.pod("a")
         worker = WORKER.having(spec={"deletion": {"nodeDrainTimeoutSeconds": 30}})
         view = going(worker, **managed(stage))
-        assert (await stage.look(view)).requeue_after == DRAIN_RETRY
-        await asyncio.sleep(DRAIN_RETRY)
+        assert (await stage.look(view)).requeue_after == about(FIRST)
+        await asyncio.sleep(20)
         outcome = await stage.look(view)
         assert outcome.reason == "DrainingNode"
-        assert outcome.requeue_after == pytest.approx(10, abs=0.1)
-        await asyncio.sleep(10)
+        await asyncio.sleep(9)
+        outcome = await stage.look(view)
+        assert (outcome.reason, outcome.requeue_after) == ("DrainingNode", pytest.approx(1, abs=0.1))
+        await asyncio.sleep(1)
         assert (await stage.look(view)).completed
 
     scene(main)
@@ -246,7 +307,7 @@ def test_a_silent_tenant_is_not_asked_and_its_return_is_waited_for() -> None:
         ):
             assert outcome.reason == "DrainingNode"
             assert outcome.message == "Error draining Node, please check controller logs for errors"
-            assert outcome.requeue_after == DRAIN_RETRY
+            assert outcome.requeue_after == SILENT_RETRY
             assert outcome.started.node_drain_start_time == NOW
         assert [each for each in stage.tenant.calls if PODS in each] == []
         assert stage.events == ["FailedDrainNode"] * 2
@@ -307,7 +368,7 @@ def test_volumes_are_waited_for_until_they_are_detached() -> None:
         tenant.put(ATTACHMENTS, "", "not-yet", spec={"nodeName": "node-a", "source": {}}, status={"attached": False})
         view = going(**managed(stage))
         outcome = await stage.look(view)
-        assert (outcome.reason, outcome.requeue_after) == ("WaitingForVolumeDetach", DETACH_RETRY)
+        assert (outcome.reason, outcome.requeue_after) == ("WaitingForVolumeDetach", about(FIRST))
         assert outcome.message == (
             "Waiting for Node volumes to be detached (started at 2026-11-01T12:00:00Z)\n"
             "* PersistentVolumeClaims: apps/data\n"
@@ -318,8 +379,7 @@ def test_volumes_are_waited_for_until_they_are_detached() -> None:
         assert [each for each in tenant.calls[asked:] if PODS in each] == []
         tenant.remove(ATTACHMENTS, "", "here")
         tenant.node(volumesAttached=[])
-        await asyncio.sleep(DETACH_RETRY)
-        assert (await stage.look(view)).completed
+        assert (await stage.look(view)).completed, "the Node has told, so there is no wait for the next look"
 
     scene(main)
 

@@ -41,7 +41,8 @@ async def drain(seen: Seen) -> Report:
             log.debug("Machine %s: Pod %s %s: %s", seen.key, verdict.key, verdict.fate.value, verdict.note)
     if not any(each.blocks for each in verdicts):
         return Report()
-    return await evict(remote.client, turns(verdicts), GRACE_ON_UNREACHABLE_NODE if unreachable else None)
+    grace_period = GRACE_ON_UNREACHABLE_NODE if unreachable else None
+    return await evict(remote.client, turns(verdicts), grace_period, seen.now)
 
 
 async def _cordon(remote: Remote, node: Node) -> bool:

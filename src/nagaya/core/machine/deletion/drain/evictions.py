@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from nagaya.core.machine.deletion.drain.judgement import Verdict
@@ -28,7 +29,7 @@ _EVICTED: Final = ""
 _GONE: Final = None
 
 
-async def evict(client: Client, turns: Turns, grace_period: int | None) -> Report:
+async def evict(client: Client, turns: Turns, grace_period: int | None, now: datetime) -> Report:
     """Evict the pods whose turn it is, and tell how that went."""
     outcomes: dict[Key, str | None] = {}
     free = asyncio.Semaphore(AT_A_TIME)
@@ -59,6 +60,8 @@ async def evict(client: Client, turns: Turns, grace_period: int | None) -> Repor
         wait=_keys(turns.wait),
         evict_later=_keys(turns.evict_later),
         wait_later=_keys(turns.wait_later),
+        evicted=bool(evicted),
+        ends=turns.ends(now),
     )
 
 

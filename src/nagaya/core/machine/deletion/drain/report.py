@@ -32,6 +32,10 @@ class Report:
     wait: Keys = ()
     evict_later: Keys = ()
     wait_later: Keys = ()
+    evicted: bool = False
+    """Whether pods were asked to leave just now."""
+    ends: datetime | None = None
+    """When the first of those that go has to be gone."""
 
     @property
     def drained(self) -> bool:

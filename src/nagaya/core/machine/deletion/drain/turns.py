@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from nagaya.core.machine.deletion.drain.judgement import Fate, Verdict
 
@@ -20,6 +21,11 @@ class Turns:
     """Evicted already, or deleted by somebody else, but still there."""
     wait: Verdicts = ()
     wait_later: Verdicts = ()
+
+    def ends(self, now: datetime) -> datetime | None:
+        """When the first of those that go has to be gone; None if none has to or all should have been by now."""
+        dates = (each.pod.metadata.deletion_timestamp for each in self.going)
+        return min((date for date in dates if date is not None and date > now), default=None)
 
 
 def turns(verdicts: Iterable[Verdict]) -> Turns:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,10 +11,12 @@ from nagaya.core.machine.deletion.drain.turns import Turns, turns
 from support.builders import NOW, date
 
 
-def verdict(name: str, fate: Fate = Fate.EVICT, order: int = 0, *, going: bool = False) -> Verdict:
+def verdict(
+    name: str, fate: Fate = Fate.EVICT, order: int = 0, *, going: bool = False, ends: datetime = NOW
+) -> Verdict:
     metadata = {"namespace": "apps", "name": name}
     if going:
-        metadata["deletionTimestamp"] = date(NOW)
+        metadata["deletionTimestamp"] = date(ends)
     return Verdict(PODS.convert({"metadata": metadata}), fate, order)
 
 
@@ -39,6 +43,15 @@ def test_pods_that_are_waited_for_have_their_turn_with_order_0() -> None:
 
 def test_pods_that_stay_have_no_turn() -> None:
     assert turns([verdict("a", Fate.LEAVE), verdict("b", Fate.DONE)]) == Turns()
+
+
+def test_the_first_that_has_to_be_gone_is_the_next_to_look_at() -> None:
+    later = [NOW + timedelta(seconds=each) for each in (30, 10)]
+    found = turns([verdict("late", going=True), *(verdict(str(each), going=True, ends=each) for each in later)])
+    assert found.ends(NOW) == later[1]
+    assert found.ends(later[1]) == later[0]
+    assert found.ends(later[0]) is None
+    assert turns([verdict("stays")]).ends(NOW) is None
 
 
 VERDICTS = st.lists(st.builds(verdict, st.just("p"), st.sampled_from(Fate), st.integers(-2, 2), going=st.booleans()))
