@@ -63,7 +63,8 @@ debian: .venv/debian ## unpack what the real tier takes from Debian into .venv (
 	$(call TIMED,"packages of Debian into .venv (about 85 MB to download; once, about a minute)",$(BIN)/python tools/debian.py --to $@)
 
 test: install lint helm debian kubernetes ## every tier of tests; what .ci/run calls
-	@$(BIN)/pytest -q -n auto --dist loadgroup tests/unit tests/integration tests/simulation
+	@$(BIN)/pytest -q -n auto tests/unit
+	@$(BIN)/pytest -q -n $$(( 2 * $$(nproc) )) --dist loadgroup tests/integration tests/simulation # they wait more than they work
 	@$(BIN)/pytest -q -n auto --dist loadfile tests/real tests/docs
 
 docs: install ## the documentation as a site in site/

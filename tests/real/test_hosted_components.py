@@ -9,8 +9,9 @@ import re
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,9 @@ class Tenant:
             processes.start("etcd", [binaries.path("etcd"), *etcd.arguments(member), "--log-level=warn"])
         self._start(binaries, KUBE_APISERVER, api_server.arguments(self.facts))
         self.await_answer("/readyz", "ok")
+        # It makes them itself, but is ready before it has.
+        for namespace in ("default", "kube-public"):
+            self.await_answer(f"/api/v1/namespaces/{namespace}", '"Active"')
         self._start(binaries, KUBE_CONTROLLER_MANAGER, controller_manager.arguments(self.facts))
         self._start(binaries, KUBE_SCHEDULER, scheduler.arguments(self.facts))
 
@@ -149,20 +153,37 @@ class Tenant:
         finally:
             connection.close()
 
+    def is_open(self, path: str) -> bool:
+        """Whether nobody in particular may ask for it."""
+        return self.ask(path, anonymous=True)[0] == 200
+
     def await_answer(self, path: str, wanted: str) -> None:
-        deadline = time.monotonic() + PATIENCE
         said = ""
-        while time.monotonic() < deadline:
+
+        def answered() -> bool:
+            nonlocal said
             try:
                 _, said = self.ask(path)
             except OSError as error:
                 said = str(error)
-            if wanted in said:
-                return
+            return wanted in said
+
+        self.until(answered, lambda: f"{path} said {said}, not {wanted}")
+
+    def until(self, look: Callable[[], bool], told: Callable[[], str]) -> None:
+        """Wait for something that programs do when they come to it."""
+        deadline = time.monotonic() + PATIENCE
+        while not look():
             ended = self._processes.ended()
             assert ended is None, f"{ended} ended:\n{self._processes.tails()}"
+            if time.monotonic() > deadline:
+                pytest.fail(f"{told()}\n{self._processes.tails()}")
             time.sleep(0.05)
-        pytest.fail(f"{path} said {said}, not {wanted}\n{self._processes.tails()}")
+
+    def create(self, path: str, content: dict[str, Any]) -> None:
+        """Create an object, unless it is there."""
+        status, said = self.ask(path, "POST", content)
+        assert status in (201, 409), said
 
     def etcd_keys(self) -> list[dict[str, str]]:
         """All keys of the etcd, by its JSON gateway."""
@@ -208,11 +229,10 @@ def test_the_tunnels_server_starts_beside_it(tenant: Tenant) -> None:
     assert tunnel is not None
     tunnel = replace(tunnel, agent_port=_low_port(), admin_port=_low_port(), health_port=_low_port())
     tenant.start_tunnel(installed_binaries((KONNECTIVITY_SERVER,)), tunnel)
-
     said = ""
-    deadline = time.monotonic() + PATIENCE
-    while said != "ok" and time.monotonic() < deadline:
-        time.sleep(0.05)
+
+    def answered() -> bool:
+        nonlocal said
         connection = http.client.HTTPConnection("127.0.0.1", tunnel.health_port, timeout=10)
         try:
             connection.request("GET", "/healthz")
@@ -221,46 +241,58 @@ def test_the_tunnels_server_starts_beside_it(tenant: Tenant) -> None:
             said = str(error)
         finally:
             connection.close()
-    assert said == "ok", tenant.log(KONNECTIVITY_SERVER)
+        return said == "ok"
+
+    tenant.until(answered, lambda: f"it said {said}")
     assert Path(tunnel.socket).is_socket()
 
 
 def test_nobody_is_anonymous_but_for_health_and_for_joining(tenant: Tenant) -> None:
     content = {"metadata": {"name": "cluster-info"}, "data": {"kubeconfig": "x"}}
-    tenant.ask("/api/v1/namespaces/kube-public/configmaps", "POST", content)
+    tenant.create("/api/v1/namespaces/kube-public/configmaps", content)
     group = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public"
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["cluster-info"], "verbs": ["get"]}
-    tenant.ask(f"{group}/roles", "POST", {"metadata": {"name": "info"}, "rules": [rule]})
+    tenant.create(f"{group}/roles", {"metadata": {"name": "info"}, "rules": [rule]})
     binding = {
         "metadata": {"name": "info"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "info"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}],
     }
-    tenant.ask(f"{group}/rolebindings", "POST", binding)
+    tenant.create(f"{group}/rolebindings", binding)
 
+    # It takes a moment until the API server knows of the roles, those that it makes itself included.
     for path in configuration.ANONYMOUS_PATHS:
-        assert tenant.ask(path, anonymous=True)[0] == 200, path
-    assert tenant.ask(f"{CLUSTER_INFO}?timeout=10s", anonymous=True)[0] == 200
+        tenant.until(partial(tenant.is_open, path), partial(str, path))
+    tenant.until(partial(tenant.is_open, f"{CLUSTER_INFO}?timeout=10s"), partial(str, CLUSTER_INFO))
     for path in ("/api", "/version", "/metrics", "/api/v1/namespaces/kube-public/configmaps", "/livez/ping"):
         assert tenant.ask(path, anonymous=True)[0] == 401, path
 
 
 def test_changes_are_audited_without_their_content(tenant: Tenant) -> None:
     secret = {"metadata": {"name": "quiet"}, "stringData": {"password": "hunter2-canary"}}
-    assert tenant.ask("/api/v1/namespaces/default/secrets", "POST", secret)[0] == 201
-    log = (tenant.folder / "logs" / api_server.AUDIT_LOG).read_text()
-    noted = [json.loads(line) for line in log.splitlines()]
+    tenant.create("/api/v1/namespaces/default/secrets", secret)
+    log = tenant.folder / "logs" / api_server.AUDIT_LOG
+    noted: list[dict[str, Any]] = []
 
-    assert any(each["verb"] == "create" and each.get("objectRef", {}).get("name") == "quiet" for each in noted)
-    assert "hunter2-canary" not in log
+    def is_noted() -> bool:
+        # The last line may be half of one.
+        noted[:] = [json.loads(line) for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        return any(each["verb"] == "create" and each.get("objectRef", {}).get("name") == "quiet" for each in noted)
+
+    tenant.until(is_noted, lambda: "the Secret is not in the audit log")
+    assert "hunter2-canary" not in log.read_text()
     assert not [each for each in noted if each["requestURI"].startswith("/readyz")]
 
 
 @pytest.mark.parametrize("tenant", ON_ETCD, indirect=True, ids="-".join)
 def test_all_keys_are_below_the_tenants_prefix(tenant: Tenant) -> None:
-    found = [base64.b64decode(each["key"]) for each in tenant.etcd_keys()]
+    found: list[bytes] = []
 
-    assert len(found) > 20
+    def settled() -> bool:
+        found[:] = [base64.b64decode(each["key"]) for each in tenant.etcd_keys()]
+        return len(found) > 20
+
+    tenant.until(settled, lambda: f"there are only {len(found)} keys")
     assert [key for key in found if not key.startswith(b"/tenant-one/")] == []
 
 

@@ -25,7 +25,8 @@ from nagaya.kube.etcd.client import EtcdClient, client_tls
 from nagaya.kube.etcd.errors import EtcdError
 from nagaya.kube.http import HttpTransport
 from nagaya.world import World
-from support.hosting import Hosting, Load, Tenant, end_tenants, eventually, manifests
+from support.hosting import PATIENCE, Hosting, Load, Tenant, end_tenants, eventually, manifests
+from support.kept_load import KeptLoad
 from support.real import installed_binaries
 from support.real_processes import free_ports
 from support.running_server import RunningServer
@@ -136,21 +137,41 @@ def test_an_upgrade_of_two_replicas_interrupts_nobody(hosting: Hosting) -> None:
     eventually(lambda: hosting.holds("three", "ComponentsReady"), "the components")
     assert hosting.plane("three")["status"]["version"] == OLD
 
-    with hosting.proxy(three) as through_proxy, Load(through_proxy, ["GET", "GET"]) as kept, Load(three.ask) as fresh:
+    with (
+        hosting.proxy(three) as through_proxy,
+        Load(through_proxy, ["GET", "GET"]) as over_http2,
+        Load(three.ask) as fresh,
+        KeptLoad(three, hosting.binaries.path("kubectl")) as kept,
+    ):
         hosting.kubectl("patch", "hcp", "three", "--type=merge", "-p", '{"spec":{"version":"v1.36.3"}}')
 
         def upgraded() -> bool:
             status = hosting.plane("three")["status"]
             return (status["version"], status["readyReplicas"]) == ("v1.36.3", 2)
 
-        eventually(upgraded, "the upgrade")
+        eventually(upgraded, "the upgrade", within=2 * PATIENCE)
+        time.sleep(1.0)
+
+    assert [*kept.failed, *over_http2.failed, *fresh.failed] == []
+    assert over_http2.succeeded > 50
+    assert fresh.succeeded > 50
+    assert set(kept.succeeded) == kept.clients
+    # They were sent elsewhere, and from there back, and did keep their connections otherwise.
+    assert all(2 <= count <= 10 for count in kept.connections.values()), kept.connections
+    assert hosting.plane("three")["status"]["versions"] == [{"version": "v1.36.3", "replicas": 2}]
+
+
+def test_an_api_server_that_somebody_else_ends_interrupts_nobody(hosting: Hosting) -> None:
+    three = hosting.tenant("three")
+    before = hosting.processes(three.uid)["kube-apiserver-0"]
+
+    with KeptLoad(three, hosting.binaries.path("kubectl")) as kept:
+        os.kill(before, signal.SIGTERM)
+        eventually(lambda: hosting.processes(three.uid).get("kube-apiserver-0", before) != before, "another API server")
         time.sleep(1.0)
 
     assert kept.failed == []
-    assert fresh.failed == []
-    assert kept.succeeded > 50
-    assert fresh.succeeded > 50
-    assert hosting.plane("three")["status"]["versions"] == [{"version": "v1.36.3", "replicas": 2}]
+    assert set(kept.succeeded) == kept.clients
 
 
 def test_a_deleted_control_plane_leaves_nothing(hosting: Hosting) -> None:

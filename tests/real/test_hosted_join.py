@@ -7,103 +7,30 @@ deleted, the Node is drained, and nothing of either is left.
 
 from __future__ import annotations
 
-import base64
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nagaya.api.admission.catalog import ADMISSION
-from nagaya.api.catalog import PARTS
-from nagaya.apiserver.server import ApiServer, Config
 from nagaya.binaries.installer import Binaries
-from nagaya.cli.in_process import InProcessTransport
-from nagaya.cli.plane import Plane, install
-from nagaya.controlplane.hosted.host.settings import HostSettings
-from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
-from nagaya.kube.http import HttpTransport
-from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
 from nagaya.simulators.netns.host import NetnsHost
 from nagaya.simulators.netns.image import image
-from nagaya.world import World
 from support.debian import machine_packages
 from support.hosted_by_hand import PROGRAMS
-from support.lab import KINDS, Lab, holds
+from support.joining import PATIENCE, administrator, available, create, management, running_with
+from support.lab import Lab
 from support.manifests.netns import OnNetns
 from support.netns_leftovers import leftovers
-from support.netns_provider import NETNS_CLUSTERS, NETNS_MACHINES, NetnsProvider
+from support.netns_provider import NETNS_MACHINES
 from support.real import installed_binaries
 from support.tenant_kubectl import TenantKubectl
 
 SENTENCE = "Here I am."
 EXAMPLE = "localhost/nagaya/example:1"
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
-PATIENCE = 90.0
 CLUSTER, MACHINE = "ship", "ship-1"
-LOCAL_PORTS = range(15443, 16443)
-"""Others than the usual ones, which tests in other processes may have."""
-HOSTING_PARTS = ("core", "bootstrap-kubeadm", "controlplane-hosted")
-TEST_KINDS = {each.kind: each for each in (NETNS_CLUSTERS, NETNS_MACHINES)}
-
-
-@contextlib.asynccontextmanager
-async def management(folder: Path, host: NetnsHost) -> AsyncIterator[Lab]:
-    """Nagaya in one process, and a provider of machines beside it."""
-    world = World()
-    server = await ApiServer.start(Config(rules=ADMISSION), world)
-    try:
-        client = Client(InProcessTransport(server), world=world, field_manager="test")
-        await install(client, PARTS)
-        async with NetnsProvider(InProcessTransport(server), world, host):
-            lab = Lab(lambda: InProcessTransport(server), world, "default", HOSTING_PARTS, real=True)
-            lab.client = client
-            lab.plane = Plane(
-                InProcessTransport(server),
-                world,
-                lambda tenant: HttpTransport(tenant, world=world),
-                parts=HOSTING_PARTS,
-                hosting=HostSettings(folder, str(host.gateway), local_ports=LOCAL_PORTS, stop_with_us=True),
-            )
-            await lab.plane.start()
-            try:
-                yield lab
-            finally:
-                await lab.stop()
-    finally:
-        await server.stop()
-
-
-async def create(lab: Lab, *manifests: dict[str, Any]) -> None:
-    for content in manifests:
-        await lab.client.create(TEST_KINDS.get(content["kind"]) or KINDS[content["kind"]], content)
-
-
-async def administrator(lab: Lab, binaries: Binaries, folder: Path) -> TenantKubectl:
-    """kubectl with the kubeconfig that Nagaya made."""
-
-    async def initialized() -> bool:
-        cluster = await lab.get("Cluster", CLUSTER)
-        return bool(cluster.status.initialization.control_plane_initialized)
-
-    await lab.until("the control plane is initialized", initialized, PATIENCE)
-    secret = await lab.client.get(TENANT_SECRETS, lab.namespace, f"{CLUSTER}-kubeconfig")
-    kubeconfig = folder / "kubeconfig"
-    kubeconfig.touch(0o600)
-    kubeconfig.write_bytes(base64.b64decode(secret.data[VALUE]))
-    return TenantKubectl(binaries.path("kubectl"), kubeconfig)
-
-
-def running_with(text: str) -> list[str]:
-    """The command lines of processes that mention something."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            found.append((process / "cmdline").read_text(errors="replace").replace("\0", " "))
-    return [each for each in found if text in each]
 
 
 def pod() -> dict[str, Any]:
@@ -139,7 +66,7 @@ async def test_a_machine_joins_a_hosted_control_plane_works_and_goes(
     async with host, management(tmp_path / "hosted", host) as lab:
         wanted = OnNetns(CLUSTER, binaries.release.kubernetes)
         await create(lab, *wanted.cluster())
-        kubectl = await administrator(lab, binaries, tmp_path)
+        kubectl = await administrator(lab, CLUSTER, binaries, tmp_path)
         assert await kubectl("get", "--raw", "/readyz") == "ok"
         await create(lab, *wanted.machine(MACHINE))
         await _is_a_node(lab, host, kubectl)
@@ -153,16 +80,7 @@ async def test_a_machine_joins_a_hosted_control_plane_works_and_goes(
 
 
 async def _is_a_node(lab: Lab, host: NetnsHost, kubectl: TenantKubectl) -> None:
-    async def available() -> Any:
-        machine = await lab.get("Machine", MACHINE)
-        return machine if holds(machine, "Available") else None
-
-    try:
-        machine = await lab.until("the Machine is Available", available, PATIENCE)
-    except AssertionError as error:
-        found = host.machines.get(MACHINE)
-        logs = () if found is None else (found.log(name)[-3000:] for name in ("cloud-init", "runcmd", "kubelet"))
-        raise AssertionError("\n".join((str(error), *logs))) from None
+    machine = await available(lab, host, MACHINE)
     box = host.machines[MACHINE]
     assert (await box.run(["cat", SENTINEL])).text == "success\n"
     wish = await lab.client.get(NETNS_MACHINES, lab.namespace, MACHINE)

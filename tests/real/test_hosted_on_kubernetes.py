@@ -19,6 +19,8 @@ import yaml
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.apiserver.server import ApiServer, Config
+from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.plane import Plane, install
 from nagaya.clusters.certificates.key_maker import KeyMaker
 from nagaya.clusters.certificates.reader import SecretReader
@@ -35,16 +37,19 @@ from nagaya.controlplane.hosted.pods.controller import controller as control_pla
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube import kubeconfig
 from nagaya.kube.client import Client
+from nagaya.kube.connection import Connection
 from nagaya.kube.contract_kinds import ContractKinds
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.patches import Merge
 from nagaya.kube.runtime import Runtime
+from nagaya.kube.transport import Transport
 from nagaya.world import World
 from support.etcd_data_store import clear, make_data_store, started_etcd
 from support.real import RealControlPlane, installed_binaries
 from support.real_processes import Processes, free_ports
 
 WORLD = World()
+NODES = Kind("", "v1", "Node", "nodes", Untyped, namespaced=False)
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 PATIENCE = 20.0
 API = "kube-apiserver"
@@ -143,17 +148,25 @@ def told(plane: HostedControlPlane, type: str) -> str:
     return "" if found is None else f"{found.status} {found.reason} {found.message}"
 
 
+def at(server: str) -> Callable[[Connection], Transport]:
+    """A way to all tenants: where one is that tests have started, or nobody listens."""
+    return lambda tenant: HttpTransport(replace(tenant, server=server), world=WORLD)
+
+
 @asynccontextmanager
 async def running(
-    control_plane: RealControlPlane, namespace: str, folder: Path, tenants: str = "https://127.0.0.1:9"
+    control_plane: RealControlPlane,
+    namespace: str,
+    folder: Path,
+    connect: Callable[[Connection], Transport] = at("https://127.0.0.1:9"),  # noqa: B008 - a function, made once
 ) -> AsyncIterator[None]:
-    """Nagaya's controllers in Kubernetes mode, one life of them. `tenants` is where they find the APIs of tenants:
-    nobody listens at addresses of a cluster without nodes, and tests stay on this machine."""
+    """Nagaya's controllers in Kubernetes mode, one life of them. `connect` is how they find the APIs of tenants: nobody
+    listens at addresses of a cluster without nodes, and tests stay on this machine."""
     connection = kubeconfig.load(control_plane.kubeconfig)
     plane = Plane(
         HttpTransport(connection, world=WORLD),
         WORLD,
-        lambda tenant: HttpTransport(replace(tenant, server=tenants), world=WORLD),
+        connect,
         parts=("core",),
         namespaces=(namespace,),
     )
@@ -285,14 +298,50 @@ async def test_what_somebody_changes_is_put_right_and_what_is_no_longer_wanted_g
     await eventually(without_selector)
 
 
+@pytest.fixture
+async def tenant() -> AsyncIterator[ApiServer]:
+    """The API of a tenant, which answers whoever asks."""
+    server = await ApiServer.start(Config(), WORLD)
+    yield server
+    await server.stop()
+
+
 @pytest.mark.usefixtures("controllers")
-async def test_api_servers_are_upgraded_first_and_controllers_follow_the_last_of_them(management: Management) -> None:
+async def test_a_minor_version_waits_until_the_tenant_can_be_asked_for_its_nodes(management: Management) -> None:
+    await management.make("away", deployment={"service": {"type": "ClusterIP"}})
+    await management.play_kubelets("away", API)
+    await management.play_kubelets("away", CONTROLLERS)
+    await management.said("away", "Available", "True")
+    patch = Merge({"spec": {"version": "v1.37.1"}})
+    await management.client.patch(RAW_PLANES, management.namespace, "away", patch)
+    await management.said("away", "UpgradePossible", "False ControlPlaneNotHealthy")
+    patch = Merge({"spec": {"version": "v1.36.4"}})
+    await management.client.patch(RAW_PLANES, management.namespace, "away", patch)
+    await management.has_version("away", API, "v1.36.4")
+
+
+async def test_api_servers_are_upgraded_first_and_controllers_follow_the_last_of_them(
+    management: Management, real_control_plane: RealControlPlane, tenant: ApiServer, tmp_path: Path
+) -> None:
+    async with running(real_control_plane, management.namespace, tmp_path, lambda _: InProcessTransport(tenant)):
+        await upgraded(management, tenant)
+
+
+async def upgraded(management: Management, tenant: ApiServer) -> None:
+    """A control plane with a Node that is too old at first."""
     await management.make("up", deployment={"service": {"type": "ClusterIP"}})
     await management.play_kubelets("up", API)
     await management.play_kubelets("up", CONTROLLERS)
     await management.said("up", "Available", "True")
+    nodes = Client(InProcessTransport(tenant), world=WORLD)
+    old = {"nodeInfo": {"kubeletVersion": "v1.33.2"}}
+    await nodes.create(NODES, {"metadata": {"name": "ancient"}})
+    await nodes.patch(NODES, "", "ancient", Merge({"status": old}), subresource="status")
     patch = Merge({"spec": {"version": "v1.37.1"}})
     await management.client.patch(RAW_PLANES, management.namespace, "up", patch)
+    await management.said("up", "UpgradePossible", "ancient (v1.33.2)")
+    assert await management.version("up", API) == "v1.36.3"
+    await nodes.delete(NODES, "", "ancient")
     await management.has_version("up", API, "v1.37.1")
     await management.said("up", "RollingOut", "True")
     await management.play_kubelets("up", API, updated=1)
@@ -452,7 +501,7 @@ async def test_what_pods_are_told_starts_a_real_api_server_which_is_then_set_up(
     where = f"https://127.0.0.1:{port}"
     processes = Processes("nagaya-pod-")
     try:
-        async with running(real_control_plane, management.namespace, tmp_path / "host", where):
+        async with running(real_control_plane, management.namespace, tmp_path / "host", at(where)):
             await management.make("real", deployment={"service": {"type": "ClusterIP"}}, network={"port": port})
             pods = await eventually(lambda: maybe(management.client, kinds.DEPLOYMENTS, *of("real", API, management)))
             files: dict[str, dict[str, bytes]] = {}

@@ -10,9 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +32,37 @@ from nagaya.supervision.supervisor import Supervisor
 from nagaya.world import World
 from support.debian import postgresql
 from support.real import CONTROL_PLANE, RealControlPlane, installed_binaries
-from support.real_processes import free_ports
+from support.real_processes import Processes, free_ports
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 _START_TIMEOUT = 60.0
 
 
-@dataclass(frozen=True)
 class Postgresql:
-    """A PostgreSQL, and an administrator who is no superuser."""
+    """A PostgreSQL, and an administrator who is no superuser. It can be stopped, and started again."""
 
-    server: Server
-    log: Path
+    def __init__(self, postgres: Sequence[str], folder: Path) -> None:
+        [port] = free_ports(1)
+        self.server = Server(f"127.0.0.1:{port}", "administrator", "admin-password")
+        self.log = folder / "log"
+        self._folder = folder
+        settings = ["-c", "fsync=off", "-c", "log_statement=all"]
+        self._command = [*postgres, "-D", folder / "data", "-p", str(port), "-k", folder, "-h", "127.0.0.1", *settings]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; it answers some moments later."""
+        with self.log.open("ab") as out:
+            self._process = subprocess.Popen(
+                self._command, stdout=out, stderr=out, cwd=self._folder, env=_postgresql_environment()
+            )
+
+    def stop(self) -> None:
+        """End it in order, without waiting for whoever is connected."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+            self._process = None
 
 
 @contextmanager
@@ -55,28 +73,25 @@ def running_postgresql() -> Iterator[Postgresql]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagaya-postgresql-")))
         password = folder / "password"
         password.write_text("boss-password\n")
-        [port] = free_ports(1)
-        data, log = folder / "data", folder / "log"
-        environment = {**os.environ, "LANG": "C.UTF-8"}
-        initialize = [*initdb, "-D", data, "-A", "scram-sha-256", "-U", "boss", f"--pwfile={password}", "-N"]
-        subprocess.run(initialize, check=True, capture_output=True, cwd=folder, env=environment)
-        command = [*postgres, "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
-        with log.open("wb") as out:
-            settings = ["-c", "fsync=off", "-c", "log_statement=all"]
-            server = subprocess.Popen([*command, *settings], stdout=out, stderr=out, cwd=folder, env=environment)
-        stack.callback(server.wait)
-        stack.callback(server.send_signal, signal.SIGINT)
-        asyncio.run(_make_administrator(port))
-        yield Postgresql(Server(f"127.0.0.1:{port}", "administrator", "admin-password"), log)
+        initialize = [*initdb, "-D", folder / "data", "-A", "scram-sha-256", "-U", "boss", f"--pwfile={password}", "-N"]
+        subprocess.run(initialize, check=True, capture_output=True, cwd=folder, env=_postgresql_environment())
+        # Its port is chosen no sooner than it is taken.
+        server = Postgresql(postgres, folder)
+        stack.callback(server.stop)
+        server.start()
+        asyncio.run(_make_administrator(server.server.endpoint))
+        yield server
 
 
-async def _make_administrator(port: int) -> None:
+def _postgresql_environment() -> dict[str, str]:
+    return {**os.environ, "LANG": "C.UTF-8"}
+
+
+async def _make_administrator(endpoint: str) -> None:
     deadline = time.monotonic() + _START_TIMEOUT
     while True:
         try:
-            boss = await asyncpg.connect(
-                host="127.0.0.1", port=port, user="boss", password="boss-password", database="postgres", ssl=False
-            )
+            boss = await asyncpg.connect(f"postgres://boss:boss-password@{endpoint}/postgres", ssl=False)
             break
         except (OSError, asyncpg.PostgresError):
             assert time.monotonic() < deadline
@@ -110,6 +125,11 @@ class OnStore(RealControlPlane):
     def __init__(self, store: EtcdStore | KineStore) -> None:
         super().__init__(installed_binaries(CONTROL_PLANE))
         self._store = store
+
+    def _start(self, processes: Processes) -> None:
+        super()._start(processes)
+        # It makes the namespace itself, but is ready before it has.
+        self._await("kube-apiserver", int(self.url.rpartition(":")[2]), "/api/v1/namespaces/default")
 
     def _api_server(self, port: int) -> list[str | Path]:
         command = [word for word in super()._api_server(port) if not str(word).startswith("--etcd-servers")]
@@ -160,7 +180,8 @@ async def api_server_on(driver: Driver, tenant: Tenant, folder: Path) -> AsyncIt
         if isinstance(facts, KineStore):
             await supervisor.ensure(process("kine", installed_binaries(("kine",)).path("kine"), facts))
             await asyncio.wait_for(ready.wait(), 60)
-            assert Path(facts.socket).stat().st_mode & 0o777 == 0o600
+            # Closed to others from its first moment on; kine itself takes away more, but only when it listens already.
+            assert Path(facts.socket).stat().st_mode & 0o077 == 0
         plane = OnStore(facts)
         await asyncio.to_thread(plane.__enter__)
         try:

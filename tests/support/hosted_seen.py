@@ -110,6 +110,7 @@ class Tenant:
         self.processes: dict[str, ProcessStatus] = {}
         self.started: dict[str, Any] = {}
         self.connected = False
+        self.kubelets: dict[str, str] | None = {}
         self.encryption_problem = ""
         self.folder = TenantFolder.of(tmp_path, UID)
 
@@ -120,10 +121,10 @@ class Tenant:
         authorities = AuthoritiesSeen(Key("default", "one"), AUTHORITIES, self.held)
         declared = Declared(plane, cluster, listening)
         authority = authorities.get(Purpose.CLUSTER_AUTHORITY)
-        versions = [each.version for each in self.started.values() if each.version]
+        versions = upgrade.running((each.version for each in self.started.values()), plane.status.version)
         return Seen(
             declared=declared,
-            target=upgrade.target(plane.spec.version, versions),
+            target=upgrade.target(plane.spec.version, versions, self.kubelets),
             authorities=authorities,
             authorities_plan=authorities_plan.plan(authorities, initialized=False, maker=None),
             kubeconfig=KubeconfigSeen(authorities.cluster, listening.endpoint, authority, None, NOW),

@@ -10,6 +10,7 @@ import base64
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -26,6 +27,7 @@ from typing import Any, Self, TypeVar
 
 import yaml
 
+from nagaya.controlplane.hosted.host import addresses
 from nagaya.supervision.record import Record
 from support.controllers_process import RUNNING, Controllers
 from support.real import installed_binaries
@@ -36,6 +38,9 @@ T = TypeVar("T")
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd")
 PATIENCE = 90.0
 _LOOK = 0.1
+_PORTS = (20000, 32000)
+"""Where tenants listen: behind the ports that Nagaya uses if it is not told, and before those of connections."""
+_PORTS_OF_ONE = 30
 _CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -55,6 +60,15 @@ def manifests(name: str, **spec: object) -> str:
         "spec": {"version": "v1.36.3", **spec},
     }
     return yaml.safe_dump_all([cluster, plane])
+
+
+def tenant_ports() -> range:
+    """Ports of loopback for APIs of tenants: free ones, and none that the system may give to a connection meanwhile."""
+    while True:
+        first = random.randrange(*_PORTS)
+        found = range(first, first + _PORTS_OF_ONE)
+        if all(addresses.is_free("127.0.0.1", port) for port in found):
+            return found
 
 
 def eventually(look: Callable[[], T], what: str, within: float = PATIENCE) -> T:
@@ -158,13 +172,13 @@ class Hosting:
         self.server = server or RunningServer()
         # Short, because Unix sockets are in it.
         self.folder = folder or Path(tempfile.mkdtemp(prefix="nagaya-hosting-"))
-        first = free_ports(1)[0]
+        ports = tenant_ports()
         self._arguments = (
             "--only=core,controlplane-hosted",
             "--install-crds",
             f"--tenants-dir={self.folder / 'hosted'}",
             "--tenants-address=127.0.0.1",
-            f"--tenants-ports={first}-{min(first + 50, 65535)}",
+            f"--tenants-ports={ports.start}-{ports.stop - 1}",
             "-v",
         )
         self.controllers: Controllers
@@ -173,7 +187,7 @@ class Hosting:
     def start_controllers(self) -> None:
         """Start them, or start them again."""
         self.controllers = Controllers(self.server.kubeconfig, *self._arguments)
-        self.controllers.says(RUNNING)
+        self.controllers.says(RUNNING, PATIENCE)
         # What it says from now on must not fill its pipe.
         self._listener = threading.Thread(target=self._listen, args=(self.controllers,), daemon=True)
         self._listener.start()
@@ -229,7 +243,7 @@ class Hosting:
         """Whether a condition is True."""
         return bool(self.condition(name, type).get("status") == "True")
 
-    def tenant(self, name: str) -> Tenant:
+    def tenant(self, name: str, within: float = PATIENCE) -> Tenant:
         """A control plane that is initialized."""
 
         def initialized() -> dict[str, Any]:
@@ -239,7 +253,7 @@ class Hosting:
             )
             return found
 
-        uid = eventually(initialized, f"control plane {name}")["metadata"]["uid"]
+        uid = eventually(initialized, f"control plane {name}", within)["metadata"]["uid"]
         encoded = self.kubectl("get", "secret", f"{name}-kubeconfig", "-o", "jsonpath={.data.value}")
         path = self.folder / f"{name}.kubeconfig"
         path.touch(0o600)

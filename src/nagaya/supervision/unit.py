@@ -32,7 +32,9 @@ from nagaya.world import World
 
 log = logging.getLogger(__name__)
 
-_FIRST_LOOK, _LONGEST_LOOK = 0.05, 1.0
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.05, 1.0
+_LATENESS = 0.05
+"""Of the time that a process takes to get ready, how much may be added because nobody looked just then."""
 _PROBE_PATIENCE = 5.0
 
 
@@ -190,10 +192,9 @@ class Unit:
 
     async def _await_ready(self, probe: Probe | None) -> None:
         began = self._world.clock.monotonic()
-        pause = _FIRST_LOOK
         while probe is not None and not await _answers(probe):
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_LOOK)
+            taken = self._world.clock.monotonic() - began
+            await asyncio.sleep(min(max(taken * _LATENESS, _SHORTEST_LOOK), _LONGEST_LOOK))
         self._state, self._reason = State.READY, ""
         self._tell(Ready(self.name, self._world.clock.monotonic() - began))
 

@@ -264,8 +264,25 @@ async def test_a_process_is_ready_when_its_probe_says_so() -> None:
     await unit.ensure(replace(SPEC, ready=probe))
     assert unit.status.state is State.STARTING
     await asyncio.sleep(1)
-    assert told.of(Ready) == [(0.125, Ready("etcd", 0.125))]
+    assert told.of(Ready) == [(0.1, Ready("etcd", 0.1))]
     assert unit.status.state is State.READY
+    await unit.stop()
+
+
+@pytest.mark.parametrize("takes", [0.3, 3.2, 15.0, 60.0])
+async def test_who_gets_ready_is_noticed_soon_and_not_asked_all_the_time(takes: float) -> None:
+    asked = []
+
+    async def probe() -> bool:
+        asked.append(asyncio.get_running_loop().time())
+        return asked[-1] - asked[0] >= takes
+
+    unit = unit_of(PlayedHome(), Told())
+    await unit.ensure(replace(SPEC, ready=probe))
+    await asyncio.sleep(takes * 2)
+    assert unit.status.state is State.READY
+    assert asked[-1] - asked[0] <= takes + max(0.05, min(takes * 0.05, 1.0)) + 0.001
+    assert len(asked) < 150
     await unit.stop()
 
 

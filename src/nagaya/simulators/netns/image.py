@@ -24,8 +24,13 @@ def pause() -> bytes:
 
 def image(name: str, message: str = "") -> bytes:
     """An image, under a full name such as `localhost/example:1`, whose container says a sentence and waits."""
+    return image_of(name, program(message, architecture=architecture()))
+
+
+def image_of(name: str, content: bytes, file: str = _PROGRAM) -> bytes:
+    """An image of one program, which must need nothing but the kernel. It is called `file`, in the root folder."""
     processor = architecture()
-    layer = _tar({_PROGRAM: (program(message, architecture=processor), 0o755)})
+    layer = _tar({file: (content, 0o755)})
     blobs: dict[str, tuple[bytes, int]] = {}
 
     def blob(content: bytes, kind: str) -> dict[str, Any]:
@@ -37,11 +42,11 @@ def image(name: str, message: str = "") -> bytes:
     config = {
         "architecture": processor,
         "os": "linux",
-        "config": {"Entrypoint": [f"/{_PROGRAM}"], "User": "65535:65535"},
+        "config": {"Entrypoint": [f"/{file}"], "User": "65535:65535"},
         "rootfs": {"type": "layers", "diff_ids": [layered["digest"]]},
     }
-    content = {"schemaVersion": 2, "config": blob(_json(config), "config.v1+json"), "layers": [layered]}
-    manifest = blob(_json(content), "manifest.v1+json")
+    parts = {"schemaVersion": 2, "config": blob(_json(config), "config.v1+json"), "layers": [layered]}
+    manifest = blob(_json(parts), "manifest.v1+json")
     manifest["annotations"] = {"io.containerd.image.name": name}
     index = {"schemaVersion": 2, "manifests": [manifest]}
     layout = {"imageLayoutVersion": "1.0.0"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nagaya.simulators.netns.image import PAUSE, image, pause
+from nagaya.simulators.netns.image import PAUSE, image, image_of, pause
 from nagaya.simulators.netns.program import ARCHITECTURES, UnknownArchitecture, architecture, program
 
 
@@ -59,6 +59,14 @@ def test_an_image_is_an_oci_layout_whose_digests_are_right() -> None:
 
 def test_equal_images_are_equal_archives() -> None:
     assert pause() == image(PAUSE) != image(PAUSE, "x")
+
+
+def test_an_image_may_be_of_any_program() -> None:
+    files = contents(image_of("localhost/example:1", b"ELF", "agent"))
+    (entry,) = json.loads(files["index.json"])["manifests"]
+    manifest = json.loads(blob(files, entry))
+    assert json.loads(blob(files, manifest["config"]))["config"]["Entrypoint"] == ["/agent"]
+    assert contents(blob(files, manifest["layers"][0])) == {"agent": b"ELF"}
 
 
 def contents(archive: bytes) -> dict[str, bytes]:

@@ -14,6 +14,9 @@ from nagaya.controlplane.hosted.components.arguments import merged
 from nagaya.controlplane.hosted.components.facts import KineStore
 
 ENDPOINT: Final = "KINE_ENDPOINT"
+_SHARED: Final = {"datastore-max-open-connections": "16"}
+"""Connections to a server that others use, too: without a limit, a few API servers that start at once take all that a
+PostgreSQL has (100, if it is not told)."""
 
 
 def arguments(store: KineStore, given: Sequence[Argument] = ()) -> tuple[str, ...]:
@@ -21,7 +24,7 @@ def arguments(store: KineStore, given: Sequence[Argument] = ()) -> tuple[str, ..
     fixed = {"listen-address": f"unix://{store.socket}", "metrics-bind-address": "0"}
     optional = {"ca-file": store.ca_file, "cert-file": store.certificate_file, "key-file": store.key_file}
     fixed.update({name: value for name, value in optional.items() if value})
-    return merged(KINE, fixed, {}, given)
+    return merged(KINE, fixed, _SHARED if store.endpoint.startswith("postgres") else {}, given)
 
 
 def environment(store: KineStore) -> Mapping[str, str]:

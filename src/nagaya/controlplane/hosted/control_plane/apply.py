@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,6 +16,7 @@ import msgspec
 
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.controlplane.data_store import DATA_STORES, ETCD
+from nagaya.api.controlplane.data_store import FINALIZER as STORE_FINALIZER
 from nagaya.api.controlplane.hosted_arguments import (
     KONNECTIVITY_SERVER,
     KUBE_APISERVER,
@@ -28,10 +30,12 @@ from nagaya.api.controlplane.hosted_control_plane import (
     HostedControlPlane,
 )
 from nagaya.api.controlplane.hosted_status import DataStoreUse
+from nagaya.binaries.releases import DEFAULT_VERSION
 from nagaya.clusters import owners
 from nagaya.clusters.certificates import apply as certificates_apply
 from nagaya.clusters.certificates.key_maker import Keys
 from nagaya.controlplane.hosted.components import configuration
+from nagaya.controlplane.hosted.components.facts import KineStore
 from nagaya.controlplane.hosted.control_plane.components import versions
 from nagaya.controlplane.hosted.control_plane.facts import Declared
 from nagaya.controlplane.hosted.control_plane.known import Files, FilesFor
@@ -49,7 +53,9 @@ from nagaya.controlplane.hosted.control_plane.plan import (
     WriteKubeconfig,
 )
 from nagaya.controlplane.hosted.control_plane.seen import AUTHORITIES, Observer, Seen
+from nagaya.controlplane.hosted.data_store.due import due, renewed
 from nagaya.controlplane.hosted.data_store.errors import StoreError
+from nagaya.controlplane.hosted.data_store.managed_etcd import PROCESS as ETCD_PROCESS
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.host import addresses, certificates, processes
 from nagaya.controlplane.hosted.host.ports import NoPortLeft
@@ -77,9 +83,10 @@ class Apply:
     _choosing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Ports are chosen one at a time."""
 
-    async def all(self, seen: Seen, planned: Plan) -> None:
+    async def all(self, seen: Seen, planned: Plan, *beside: Awaitable[None]) -> None:
         """Carry out all actions side by side; the first failure is raised when the last has ended."""
-        ends = await asyncio.gather(*(self._one(seen, each) for each in planned.actions), return_exceptions=True)
+        actions = (self._one(seen, each) for each in planned.actions)
+        ends = await asyncio.gather(*beside, *actions, return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -94,7 +101,7 @@ class Apply:
             case WriteEndpoint():
                 await self._write_endpoint(seen)
             case MakeDefaultStore():
-                await self._make_default_store()
+                await self.make_default_store()
             case BindStore():
                 await self._bind(seen.plane, action.use)
             case Provision():
@@ -152,8 +159,11 @@ class Apply:
             content = {"spec": {"controlPlaneEndpoint": msgspec.to_builtins(listening.endpoint)}}
             await self.api.merge(HOSTED_CONTROL_PLANES, plane, content)
 
-    async def _make_default_store(self) -> None:
-        content = {"metadata": {"name": DEFAULT_DATA_STORE}, "spec": {"driver": ETCD, "managed": True}}
+    async def make_default_store(self) -> None:
+        """Make the DataStore that Nagaya starts itself. Its program is looked for meanwhile."""
+        self.observer.host.programs(DEFAULT_VERSION, (ETCD_PROCESS,))
+        metadata = {"name": DEFAULT_DATA_STORE, "finalizers": [STORE_FINALIZER]}
+        content = {"metadata": metadata, "spec": {"driver": ETCD, "managed": True}}
         try:
             await self.api.create(DATA_STORES, content)
         except AlreadyExists:
@@ -169,15 +179,18 @@ class Apply:
         driver = None if store is None else self.observer.stores.get(store.metadata.uid)
         if driver is None:
             return
-        folder = self.observer.host.folder(seen.uid)
+        folder, tenant = self.observer.host.folder(seen.uid), Tenant(seen.uid)
+        kept = await asyncio.to_thread(folder.kept)
         try:
-            place = await driver.provision(Tenant(seen.uid), await asyncio.to_thread(folder.kept))
+            place = await driver.provision(tenant, kept)
         except StoreError as error:
             known.store_problem = str(error)
             return
         await asyncio.to_thread(folder.keep, place.kept)
+        if sentence := renewed(kept, place):
+            self._tell_renewal(seen, sentence)
         known.store, known.store_problem = place, ""
-        known.provisioned = self.observer.rt.world.clock.now()
+        known.store_due = due(place, tenant, self.observer.rt.world.clock.now())
 
     async def _write_files(self, seen: Seen, made_for: FilesFor) -> None:
         host, known = self.observer.host, seen.known
@@ -193,8 +206,11 @@ class Apply:
             return
         known.files, known.files_problem = files, ""
         for sentence in files.certificates.renewed:
-            note = f"{sentence} It was renewed."
-            self.observer.rt.recorder.normal(HOSTED_CONTROL_PLANES, seen.plane, "CertificateRenewed", note)
+            self._tell_renewal(seen, sentence)
+
+    def _tell_renewal(self, seen: Seen, sentence: str) -> None:
+        note = f"{sentence} It was renewed."
+        self.observer.rt.recorder.normal(HOSTED_CONTROL_PLANES, seen.plane, "CertificateRenewed", note)
 
     async def _ports(self, declared: Declared, folder: TenantFolder) -> dict[str, int]:
         ports, settings = self.observer.host.ports, self.observer.host.settings
@@ -217,6 +233,8 @@ class Apply:
         """Everything that programs read, in a thread. Certificates first, because they are most of the work."""
         declared, store = made_for.declared, made_for.store
         facts = declared.facts(made_for.version, store.facts(folder.folders.pki, folder.kine_socket), folder, ports)
+        if facts.tunnel is not None or isinstance(facts.store, KineStore):
+            folder.expect_sockets()
         clock = self.observer.rt.world.clock
         issued = certificates.ensure(
             folder,

@@ -42,13 +42,13 @@ def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus])
     """All conditions of a control plane that is neither paused nor to go."""
     verdicts = planned.verdicts
     for type, phase in _PHASES.items():
-        yield _of_phase(type, verdicts[phase], expiry(seen) if phase is Phase.CERTIFICATES else "")
+        yield of_phase(type, verdicts[phase], expiry(seen) if phase is Phase.CERTIFICATES else "")
     yield from _of_programs(seen, planned, components)
     yield available(planned)
     yield upgrade_possible(seen)
     yield rolling_out(seen, planned)
     yield from scaling(seen)
-    yield condition(Type.DELETING, False, Reason.NOT_DELETING)
+    yield deleting(seen.ending)
     yield NOT_PAUSED
 
 
@@ -117,7 +117,18 @@ def expiry(seen: Seen) -> str:
     return " ".join(soon)
 
 
-def _of_phase(type: Type, verdict: Verdict, more: str = "") -> Condition:
+def deleting(ending: str) -> Condition:
+    """Whether it goes, as long as it is looked after: what that waits for is all that can be said."""
+    if ending:
+        return condition(Type.DELETING, True, Reason.WAITING_FOR_WORKERS_DELETION, ending)
+    return condition(Type.DELETING, False, Reason.NOT_DELETING)
+
+
+def of_phase(type: Type, verdict: Verdict, more: str = "") -> Condition:
+    """How it stands with a phase."""
+    # How a tenant is that does not answer, nobody knows.
+    if verdict.reason is Reason.CONNECTION_DOWN:
+        return condition(type, "Unknown", verdict.reason, verdict.message)
     return condition(type, verdict.done, verdict.reason, verdict.message or more)
 
 

@@ -12,6 +12,7 @@ import logging
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.pause import why_paused
 from nagaya.api.controlplane.data_store import DATA_STORES
 from nagaya.api.controlplane.hosted_conditions import (
@@ -19,33 +20,46 @@ from nagaya.api.controlplane.hosted_conditions import (
     HostedControlPlaneReason,
     HostedPhase,
 )
-from nagaya.api.controlplane.hosted_control_plane import FINALIZER, HOSTED_CONTROL_PLANES, HostedControlPlane
+from nagaya.api.controlplane.hosted_control_plane import (
+    DEFAULT_DATA_STORE,
+    FINALIZER,
+    HOSTED_CONTROL_PLANES,
+    HostedControlPlane,
+)
 from nagaya.clusters.certificates.key_maker import Keys
 from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.clusters.finalizer import release
+from nagaya.clusters.node import Node
 from nagaya.clusters.pause import status_while_paused
+from nagaya.clusters.tenant_nodes import TenantNodes
 from nagaya.controlplane.hosted.control_plane.apply import Apply
 from nagaya.controlplane.hosted.control_plane.components import program_of
 from nagaya.controlplane.hosted.control_plane.deletion import End, end
+from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
 from nagaya.controlplane.hosted.control_plane.known import Known
+from nagaya.controlplane.hosted.control_plane.kubelets import is_news
 from nagaya.controlplane.hosted.control_plane.names import MANAGER
 from nagaya.controlplane.hosted.control_plane.plan import TRY_AGAIN, Plan, plan
 from nagaya.controlplane.hosted.control_plane.seen import Observer, Seen
 from nagaya.controlplane.hosted.control_plane.status import (
     CONDITIONS,
     FIELDS,
+    OWNED_SOON,
+    is_new,
     status,
     status_while_deleting,
     status_without_cluster,
     status_without_host,
 )
-from nagaya.controlplane.hosted.control_plane.watches import plane_of, watches
+from nagaya.controlplane.hosted.control_plane.watches import plane_of, waits_for_nodes, watches
+from nagaya.controlplane.hosted.control_plane.workers import OfMachine, waits_for_workers
 from nagaya.controlplane.hosted.data_store_controller.seen import BY_STORE
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host.host import Host
 from nagaya.controlplane.hosted.tenant.keepers import Keepers
-from nagaya.kube.conditions import is_true
-from nagaya.kube.controller import Controller, Result
+from nagaya.kube.cache.change import Change
+from nagaya.kube.conditions import get
+from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, follow_secrets
@@ -61,6 +75,12 @@ TIMEOUT: Final = 180.0
 BY_UID: Final = "uid"
 
 
+_BEFORE_THE_END: Final = (
+    HostedControlPlaneReason.NOT_DELETING,
+    HostedControlPlaneReason.WAITING_FOR_WORKERS_DELETION,
+)
+
+
 class HostedControlPlanes:
     """Looks after HostedControlPlanes."""
 
@@ -69,7 +89,9 @@ class HostedControlPlanes:
         self._host = host
         self._known: dict[str, Known] = {}
         self._api = rt.api(MANAGER)
-        self._observer = Observer(rt, host, stores, reader)
+        self._encryption = EncryptionSecrets(rt.client, rt.world, lambda key: self.controller.look_at((key,)))
+        self._observer = Observer(rt, host, stores, reader, self._encryption)
+        self._nodes = TenantNodes(rt.remotes, MANAGER, self._node_changed, self._cluster_changed)
         self._keepers = Keepers(rt.remotes, rt.world, self._cluster_changed)
         self._apply = Apply(self._observer, self._api, keys, self._keepers)
         self._strangers = asyncio.Lock()
@@ -81,7 +103,7 @@ class HostedControlPlanes:
             "hostedcontrolplane",
             HOSTED_CONTROL_PLANES,
             self.reconcile,
-            watches=watches(rt.cache),
+            watches=(*watches(rt.cache), Watch(MACHINES, OfMachine(rt.cache))),
             timeout=TIMEOUT,
             on_stop=self._stop,
         )
@@ -108,23 +130,34 @@ class HostedControlPlanes:
             paused = status_while_paused(plane, why, self._rt.world.clock.now())
             await self._api.status(HOSTED_CONTROL_PLANES, plane, paused, conditions=CONDITIONS, fields=FIELDS)
             return None
-        if plane.metadata.deleting:
+        if plane.metadata.deleting and not waits_for_workers(self._rt.cache, plane, cluster):
             return await self._end(plane, cluster)
         if cluster is None:
-            told = status_without_cluster(plane, self._rt.world.clock)
-            await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
-            return None
+            return await self._await_cluster(plane)
         return await self._run(plane, cluster)
+
+    async def _await_cluster(self, plane: HostedControlPlane) -> Result | None:
+        """The store is begun with at once: it is started while the Cluster's controller takes ownership."""
+        if self._observer.store_of(plane) is None and plane.spec.data_store_ref.name == DEFAULT_DATA_STORE:
+            await self._apply.make_default_store()
+        clock = self._rt.world.clock
+        if is_new(plane, clock.now()):
+            return Result(OWNED_SOON)
+        told = status_without_cluster(plane, clock)
+        await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
+        return None
 
     async def _run(self, plane: HostedControlPlane, cluster: Cluster) -> Result | None:
         known = self._known.setdefault(plane.metadata.uid, Known())
+        self._nodes.follow(Key.of(cluster))
         seen = await self._observer.observe(plane, cluster, known)
         planned = plan(seen)
         for _ in range(ROUNDS):
             if not planned.actions:
                 break
             before = _progress(seen)
-            await self._apply.all(seen, planned)
+            # Who waits is told what is known so far, beside what may take seconds.
+            await self._apply.all(seen, planned, *([self._tell(seen, planned)] if planned.takes_long else ()))
             found = self._rt.cache.get(HOSTED_CONTROL_PLANES, Key.of(plane))
             if found is None or found.metadata.uid != plane.metadata.uid:
                 return None
@@ -132,8 +165,6 @@ class HostedControlPlanes:
             planned = plan(seen)
             if _progress(seen) == before:
                 break  # what was tried did not succeed: it is tried again later
-            # Who waits is told what is known so far: a start takes seconds.
-            await self._tell(seen, planned)
         if planned.set_up:
             await self._apply.set_up(seen)
             seen = await self._observer.observe(seen.plane, cluster, known)
@@ -155,7 +186,9 @@ class HostedControlPlanes:
             return None
         if cluster is not None:
             self._rt.remotes.forget(Key.of(cluster))
-        if not is_true(plane.status.conditions, HostedControlPlaneCondition.DELETING):
+            self._nodes.forget(Key.of(cluster))
+        told = get(plane.status.conditions, HostedControlPlaneCondition.DELETING)
+        if told is None or told.reason in _BEFORE_THE_END:
             begun = End(False, HostedControlPlaneReason.STOPPING_COMPONENTS, "Its programs are being stopped.")
             await self._tell_end(plane, begun)
         done = await end(self._observer, plane)
@@ -163,6 +196,7 @@ class HostedControlPlanes:
         if not done.done:
             return Result(TRY_AGAIN)
         self._known.pop(plane.metadata.uid, None)
+        await self._encryption.forget(plane.metadata.uid)
         if done.message:
             self._rt.recorder.warning(HOSTED_CONTROL_PLANES, plane, "DataLeftBehind", done.message)
         await release(self._rt, self._api, HOSTED_CONTROL_PLANES, plane, FINALIZER)
@@ -183,6 +217,7 @@ class HostedControlPlanes:
                 self._strangers_ended = True
 
     async def _stop(self) -> None:
+        await self._encryption.close()
         await self._keepers.close()
         await self._host.close()
 
@@ -214,6 +249,11 @@ class HostedControlPlanes:
         if cluster is not None:
             self.controller.look_at(plane_of(cluster))
 
+    def _node_changed(self, key: Key, change: Change[Node]) -> None:
+        cluster = self._rt.cache.get(CLUSTERS, key)
+        if cluster is not None and is_news(change):
+            self.controller.look_at(waits_for_nodes(self._rt.cache, cluster))
+
     def _look_at_all(self) -> None:
         self.controller.look_at(Key.of(each) for each in self._rt.cache.list(HOSTED_CONTROL_PLANES))
 
@@ -229,7 +269,7 @@ def _progress(seen: Seen) -> tuple[object, ...]:
         seen.authorities_plan.verdict,
         seen.authorities_plan.adopt,
         (seen.kubeconfig_plan.write, seen.kubeconfig_plan.owners),
-        (known.store, known.provisioned),
+        (known.store, known.store_due),
         known.files,
         tuple(sorted(seen.started.items(), key=lambda each: each[0])),
         tuple((status.name, status.state, status.digest) for status in seen.processes.values()),

@@ -56,8 +56,8 @@ class Known:
 
     store: TenantStore | None = None
     """Its place in the data store."""
-    provisioned: datetime | None = None
-    """When that was last made sure of."""
+    store_due: datetime | None = None
+    """When that is to be made sure of again."""
     store_problem: str = ""
     files: Files | None = None
     files_problem: str = ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Final
 
 from nagaya.api.cluster.secrets import Purpose
@@ -29,9 +28,6 @@ from nagaya.supervision.status import State
 
 TRY_AGAIN: Final = 5.0
 """Seconds after which something is tried again that nobody tells us the success of."""
-PROVISION_AGAIN: Final = timedelta(days=1)
-"""After which a place in a store is made sure of again: credentials are renewed in time, and what somebody took away
-there is given back."""
 _RENEW_SOON: Final = 1.0
 
 
@@ -120,6 +116,13 @@ class Plan:
     set_up: bool = False
     """Whether the tenant's own objects are to be looked at."""
     requeue_after: float | None = None
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether a store or processes are waited for, so that what is known is to be told beside that. Never beside a
+        note in the status, which would be taken back by who does not know it."""
+        kinds = {type(each) for each in self.actions}
+        return bool(kinds & {Provision, Run}) and BindStore not in kinds
 
 
 def plan(seen: Seen) -> Plan:
@@ -229,12 +232,11 @@ def _store(seen: Seen, actions: list[Action]) -> Verdict:
         if seen.known.store_problem:
             return Verdict(False, Reason.PROVISIONING_FAILED, seen.known.store_problem)
         return Verdict(False, Reason.WAITING_FOR_DATA_STORE, f"A place in DataStore {name} is being made.")
-    provisioned = seen.known.provisioned
-    if seen.store_reached and provisioned is not None and seen.now >= provisioned + PROVISION_AGAIN:
+    if seen.store_reached and seen.known.store_due is not None and seen.known.store_due <= seen.now:
         actions.append(Provision())
     if store.status.ready is False:
         return Verdict(False, Reason.DATA_STORE_NOT_READY, f"DataStore {name}: {_said(store)}")
-    return Verdict(True, Reason.DATA_STORE_READY)
+    return Verdict(True, Reason.DATA_STORE_READY, seen.known.store_problem)
 
 
 def _said(store: DataStore) -> str:
@@ -351,6 +353,8 @@ def _look_again(seen: Seen) -> float | None:
     files = seen.known.files
     if files is not None:
         moments.append(files.certificates.due)
+    if seen.known.store_due is not None and seen.known.store_due > seen.now:
+        moments.append(seen.known.store_due)
     waits = [max((each - seen.now).total_seconds(), _RENEW_SOON) for each in moments if each is not None]
     if (
         seen.known.store_problem

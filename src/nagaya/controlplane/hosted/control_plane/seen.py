@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,24 +17,25 @@ from nagaya.clusters import owners
 from nagaya.clusters.certificates import kubeconfig_plan
 from nagaya.clusters.certificates import plan as authorities_plan
 from nagaya.clusters.certificates import seen as certificates_seen
-from nagaya.clusters.certificates.held import CLUSTER_SECRETS, Held
+from nagaya.clusters.certificates.held import Held
 from nagaya.clusters.certificates.kubeconfig_plan import KubeconfigPlan, KubeconfigSeen
 from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.clusters.certificates.seen import AuthoritiesSeen
 from nagaya.clusters.certificates.wanted import Etcd, Wanted
-from nagaya.controlplane.hosted.components import configuration
 from nagaya.controlplane.hosted.control_plane import endpoint, upgrade
+from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
 from nagaya.controlplane.hosted.control_plane.endpoint import Machine
 from nagaya.controlplane.hosted.control_plane.facts import Declared
 from nagaya.controlplane.hosted.control_plane.known import Known
+from nagaya.controlplane.hosted.control_plane.kubelets import kubelets
 from nagaya.controlplane.hosted.control_plane.upgrade import Target
+from nagaya.controlplane.hosted.control_plane.workers import waits_for_workers
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import addresses
 from nagaya.controlplane.hosted.host.certificates import Authorities
 from nagaya.controlplane.hosted.host.host import Host
 from nagaya.controlplane.hosted.host.programs import Programs
 from nagaya.controlplane.hosted.host.tenant_folder import Started
-from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe
 from nagaya.kube.runtime import Runtime
@@ -69,6 +68,8 @@ class Seen:
     probe: Probe
     known: Known
     now: datetime
+    ending: str = ""
+    """What it waits for before it goes, if it is to go."""
 
     @property
     def plane(self) -> HostedControlPlane:
@@ -104,6 +105,7 @@ class Observer:
     host: Host
     stores: Stores
     reader: SecretReader
+    encryption: EncryptionSecrets
 
     def cluster_of(self, plane: HostedControlPlane) -> Cluster | None:
         """The Cluster that owns a control plane; None before its controller has said so, or if it is gone."""
@@ -138,10 +140,12 @@ class Observer:
             certificates_seen.observe(self.reader, key, AUTHORITIES),
             certificates_seen.observe_kubeconfig(self.reader, key),
         )
-        encryption, problem = await self._encryption(plane)
+        encryption, problem = await self.encryption.read(plane)
         declared = Declared(plane, cluster, self.listening(plane, cluster))
         started = self.host.folder(uid).started()
-        target = upgrade.target(plane.spec.version, [each.version for each in started.values() if each.version])
+        remote = rt.remotes.get(key)
+        running = upgrade.running((each.version for each in started.values()), plane.status.version)
+        target = upgrade.target(plane.spec.version, running, kubelets(remote))
         store = self.store_of(plane)
         now = rt.world.clock.now()
         initialized = plane.status.initialization.control_plane_initialized is True
@@ -160,28 +164,12 @@ class Observer:
             programs=self.host.programs(target.version, declared.programs(known.store)),
             processes=self.host.processes(uid),
             started=started,
-            connected=rt.remotes.get(key) is not None,
+            connected=remote is not None,
             probe=rt.remotes.probe(key),
             known=known,
             now=now,
+            ending=waits_for_workers(rt.cache, plane, cluster),
         )
-
-    async def _encryption(self, plane: HostedControlPlane) -> tuple[bytes, str]:
-        """How stored data is encrypted, and what is wrong with that. The Secret is the user's, and in no cache."""
-        wanted = plane.spec.api_server.encryption
-        if wanted is None:
-            return b"", ""
-        name = wanted.config_secret_ref.name
-        where = f"Secret {plane.metadata.namespace}/{name}, which spec.apiServer.encryption names,"
-        try:
-            secret = await self.rt.client.get(CLUSTER_SECRETS, plane.metadata.namespace, name)
-        except NotFound:
-            return b"", f"{where} does not exist. Create it."
-        try:
-            content = base64.b64decode(secret.data.get(configuration.ENCRYPTION, ""), validate=True)
-        except binascii.Error:
-            content = b""
-        return content, "" if content else f"{where} has no {configuration.ENCRYPTION}. Put it there."
 
 
 def _kubeconfig(declared: Declared, authorities: AuthoritiesSeen, secret: Held | None, now: datetime) -> KubeconfigSeen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -48,7 +49,9 @@ FIELDS: Final = (
     "observedGeneration",
 )
 """The fields of the status that are this controller's."""
-
+OWNED_SOON: Final = 2.0
+"""Seconds that a Cluster's controller is given to take ownership of what was declared together with it, before it is
+told that nobody has: it takes a moment, and that would be told to nobody's use."""
 
 _NOWHERE: Final = HostedControlPlaneStatus().endpoint
 """Not told at all, because it is the very value that means nothing."""
@@ -73,7 +76,7 @@ def status(seen: Seen, planned: Plan, last_words: LastWords) -> HostedControlPla
         ready_replicas=ready,
         available_replicas=ready,
         up_to_date_replicas=_up_to_date(seen, planned),
-        version=programs.lowest(running) if initialized else "",
+        version=(programs.lowest(running) or present.version) if initialized else "",
         versions=programs.versions(seen.started),
         data_store=present.data_store,
         certificates=present.certificates
@@ -86,6 +89,12 @@ def status(seen: Seen, planned: Plan, last_words: LastWords) -> HostedControlPla
         timeline=timeline(present.timeline, planned.verdicts, _upgrading(seen, planned), seen.now),
         observed_generation=plane.metadata.generation,
     )
+
+
+def is_new(plane: HostedControlPlane, now: datetime) -> bool:
+    """Whether a control plane that no Cluster owns may be owned in a moment."""
+    made = plane.metadata.creation_timestamp
+    return made is not None and abs((now - made).total_seconds()) < OWNED_SOON
 
 
 def status_without_cluster(plane: HostedControlPlane, clock: Clock) -> HostedControlPlaneStatus:

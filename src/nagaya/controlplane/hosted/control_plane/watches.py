@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.controlplane.data_store import DATA_STORES, DataStore
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES
 from nagaya.clusters.news import is_news
 from nagaya.controlplane.hosted.data_store_controller.seen import BY_STORE
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.cache.change import Change
+from nagaya.kube.conditions import is_true
 from nagaya.kube.controller import Watch
 from nagaya.kube.key import Key
 from nagaya.kube.mapping import owner
@@ -43,6 +45,13 @@ def plane_of(cluster: Cluster) -> Iterable[Key]:
     ):
         return ()
     return (Key(cluster.metadata.namespace, reference.name),)
+
+
+def waits_for_nodes(cache: Cache, cluster: Cluster) -> list[Key]:
+    """The control plane of a Cluster, if its upgrade is held up: by Nodes, or because they are not known."""
+    planes = ((key, cache.get(HOSTED_CONTROL_PLANES, key)) for key in plane_of(cluster))
+    type = HostedControlPlaneCondition.UPGRADE_POSSIBLE
+    return [key for key, plane in planes if plane is not None and not is_true(plane.status.conditions, type)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ from nagaya.supervision.status import State
 log = logging.getLogger(__name__)
 
 MANAGER: Final = "nagaya-datastore"
-ASK: Final = 30.0
-"""Seconds between two questions to a store that is well."""
+ASK: Final = 10.0
+"""Seconds between two questions to a store that is well: nothing else tells why its control planes do not answer."""
 ASK_SOON: Final = 3.0
 """And to one that is not: control planes wait for it."""
 UPKEEP: Final = 600.0

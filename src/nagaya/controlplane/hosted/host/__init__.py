@@ -10,7 +10,8 @@
     programs.py       the binaries of a Kubernetes version, fetched or built in the background
     processes.py      what shall run for a tenant, as supervised processes
     roll.py           in which order that is reached, without an interruption where there are several API servers
-    balancer.py       what stands in front of several API servers; a program of its own, without imports of ours
+    leaving.py        API servers are ended when their clients have gone elsewhere
+    balancer/         what stands in front of several API servers; a program of its own, without imports of ours
 
 What always holds: a tenant is named by its uid, and nothing that a user chose becomes part of a path; what a program
 reads is written before it is started; nothing is started twice.

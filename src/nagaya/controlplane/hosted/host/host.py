@@ -11,9 +11,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
 
+from nagaya.api.controlplane.hosted_arguments import KINE
 from nagaya.controlplane.hosted.components.facts import LOOPBACK
 from nagaya.controlplane.hosted.host import addresses
+from nagaya.controlplane.hosted.host.leaving import left, who_leaves
 from nagaya.controlplane.hosted.host.ports import Ports
+from nagaya.controlplane.hosted.host.processes import BALANCER
 from nagaya.controlplane.hosted.host.programs import Maker, Programs, Stock
 from nagaya.controlplane.hosted.host.roll import Roll
 from nagaya.controlplane.hosted.host.settings import HostSettings
@@ -83,9 +86,8 @@ class Host:
         if self.settings.stop_with_us:
             # Tenants before the stores that they write to as they end.
             tenants = await asyncio.to_thread(self._tenants)
-            await _all(
-                [self._supervisor.stop(each.name) for each in self._supervisor.list() if _owner(each.name) in tenants]
-            )
+            names = [each.name for each in self._supervisor.list() if _owner(each.name) in tenants]
+            await _in_turn(self._supervisor.stop, names)
         await self._supervisor.close(leave_running=not self.settings.stop_with_us)
 
     def _tenants(self) -> set[str]:
@@ -107,14 +109,14 @@ class Host:
 
     async def carry_out(self, uid: str, steps: Roll) -> None:
         """Start and stop what may be. What is started is written down before."""
-        folder = self.folder(uid)
-        if steps.start or steps.stop:
-            started = folder.started()
+        folder, started = self.folder(uid), self.folder(uid).started()
+        leaving = who_leaves(steps, f"{uid}.{BALANCER}", started, self.processes(uid))
+        async with left(folder, leaving):
             after = {name: each for name, each in started.items() if name not in steps.stop}
             after |= {each.name: each.started for each in steps.start}
             if after != started:
                 await asyncio.to_thread(folder.note_started, after)
-        await _all([*(self.run(each.spec) for each in steps.start), *(self.forget(name) for name in steps.stop)])
+            await _all([*(self.run(each.spec) for each in steps.start), _in_turn(self.forget, steps.stop)])
 
     async def run(self, spec: ProcessSpec) -> None:
         """Have a process run."""
@@ -141,7 +143,7 @@ class Host:
 
     async def remove(self, uid: str) -> None:
         """Stop everything of a tenant. Raises SupervisionError if something cannot be ended."""
-        await _all([self.forget(name) for name in self.processes(uid)])
+        await _in_turn(self.forget, [*self.processes(uid)])
 
     async def remove_files(self, uid: str) -> None:
         """Remove the files of a tenant whose processes have ended."""
@@ -161,6 +163,13 @@ class Host:
 def _owner(process: str) -> str:
     """The uid of whom a process belongs to, which its name begins with."""
     return process.partition(".")[0]
+
+
+async def _in_turn(end: Callable[[str], Awaitable[None]], names: Collection[str]) -> None:
+    """End processes, kine last: an API server that ends has something to write, and waits for kine if it is gone."""
+    stores = [name for name in names if name.endswith(f".{KINE}")]
+    await _all(end(name) for name in names if name not in stores)
+    await _all(map(end, stores))
 
 
 async def _all(each: Iterable[Awaitable[None]]) -> None:

@@ -6,7 +6,8 @@ of them are read at the start; from then on this is the only place where ports a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -68,7 +69,9 @@ class Ports:
             return held
         taken = self.taken() | set(held.values())
         for name in missing:
-            port = next((each for each in candidates if each not in taken and (free or self._free)(each)), None)
+            port = next(
+                (each for each in _turned(candidates, uid) if each not in taken and (free or self._free)(each)), None
+            )
             if port is None:
                 raise NoPortLeft(
                     f"No port from {candidates.start} to {candidates.stop - 1} is free on this machine. "
@@ -84,3 +87,10 @@ class Ports:
     def forget(self, uid: str) -> None:
         """A tenant is gone, and its folder with it."""
         self._held.pop(uid, None)
+
+
+def _turned(candidates: range, uid: str) -> Iterator[int]:
+    """All of them, from another one on for each tenant. A port is free until the program that it was given to has
+    started: two Nagayas on one machine would give the same ones to tenants of theirs in the same moment."""
+    first = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4], "big")
+    return (candidates[(first + step) % len(candidates)] for step in range(len(candidates)))

@@ -7,7 +7,6 @@ at once, which no standby could beat, and sees to it that there are never two, s
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import ssl
 import sys
@@ -15,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from nagaya.api.controlplane.hosted_arguments import (
     KINE,
@@ -28,6 +29,8 @@ from nagaya.controlplane.hosted.components import api_server, controller_manager
 from nagaya.controlplane.hosted.components.facts import LOOPBACK, KineStore, LocalPorts, ServingFacts, TenantFacts
 from nagaya.controlplane.hosted.data_store import kine_process
 from nagaya.controlplane.hosted.host import balancer
+from nagaya.controlplane.hosted.host.balancer.front import HELD
+from nagaya.controlplane.hosted.host.leaving import BalancerFile
 from nagaya.controlplane.hosted.host.quantities import bytes_of
 from nagaya.controlplane.hosted.host.roll import Role, Wanted
 from nagaya.kube.credentials import Proof
@@ -46,6 +49,8 @@ WATCH_SECONDS: Final = 3
 _REQUEST_SECONDS: Final = 30.0
 _CONTROLLER_GRACE: Final = 10.0
 _OPEN_FILES: Final = 65536
+_HEAP_SHARE: Final = 0.9
+"""Of the memory that a program may have, how much Go is told: not everything is Go's."""
 
 CONTROLLER_MANAGER_PORT: Final = "controller-manager"
 SCHEDULER_PORT: Final = "scheduler"
@@ -134,10 +139,13 @@ def balancer_content(tenancy: Tenancy, servers: Sequence[str]) -> bytes:
     """What the balancer reads. `servers` are the processes of API servers that it may send connections to."""
     prefix = tenancy.name(f"{KUBE_APISERVER}-")
     indexes = sorted(int(name.removeprefix(prefix)) for name in servers if name.startswith(prefix))
-    addresses = [api_server_address(tenancy.ports[SLOT], index) for index in indexes]
     port = tenancy.facts.serving.port
-    authority = tenancy.facts.folders.certificate(certificate_file(CLUSTER.name))
-    return json.dumps({"backends": [[address, port] for address in addresses], "authority": authority}).encode()
+    file = BalancerFile(
+        tuple((api_server_address(tenancy.ports[SLOT], index), port) for index in indexes),
+        tenancy.facts.folders.certificate(certificate_file(CLUSTER.name)),
+        tuple(f"{prefix}{index}" for index in indexes),
+    )
+    return msgspec.json.encode(file)
 
 
 def digest(parts: Mapping[str, bytes]) -> str:
@@ -163,6 +171,7 @@ def _api_server(tenancy: Tenancy, index: int, context: ssl.SSLContext) -> Wanted
     spec = ProcessSpec(
         tenancy.name(f"{KUBE_APISERVER}-{index}"),
         (os.fspath(tenancy.programs[KUBE_APISERVER]), *api_server.arguments(replace(facts, serving=serving))),
+        _environment(facts.settings.api_server.resources),
         files_hash=tenancy.files_hash(KUBE_APISERVER),
         limits=_limits(facts.settings.api_server.resources),
         grace=serving.drain_seconds + _REQUEST_SECONDS,
@@ -176,7 +185,8 @@ def _kine(tenancy: Tenancy, store: KineStore) -> Wanted:
     spec = kine_process.process(
         tenancy.name(KINE), tenancy.programs[KINE], store, settings.extra_args, _limits(settings.resources)
     )
-    return Wanted(Role.STORE, KINE, "", spec)
+    environment = {**spec.environment, **_environment(settings.resources)}
+    return Wanted(Role.STORE, KINE, "", replace(spec, environment=environment))
 
 
 def _konnectivity(tenancy: Tenancy) -> Wanted:
@@ -189,6 +199,7 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
             os.fspath(tenancy.programs[KONNECTIVITY_SERVER]),
             *konnectivity.arguments(tunnel, facts.folders, server.extra_args),
         ),
+        _environment(server.resources),
         files_hash=tenancy.hashes.get(KONNECTIVITY_SERVER, ""),
         limits=_limits(server.resources),
         grace=_CONTROLLER_GRACE,
@@ -200,12 +211,12 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
 def _balancer(tenancy: Tenancy) -> Wanted:
     serving = tenancy.facts.serving
     # Without site packages and the user's settings: it needs neither, and takes half of the memory.
-    python = (sys.executable, "-I", "-S", "-X", "utf8", os.fspath(Path(balancer.__file__)))
+    python = (sys.executable, "-I", "-S", "-X", "utf8", os.fspath(Path(balancer.__file__).parent))
     spec = ProcessSpec(
         tenancy.name(BALANCER),
         (*python, serving.bind_address, str(serving.port), tenancy.balancer_file),
         limits=Limits(open_files=_OPEN_FILES),
-        grace=balancer.HELD + _CONTROLLER_GRACE,
+        grace=HELD + _CONTROLLER_GRACE,
         ready=accepts_tcp(serving.bind_address, serving.port),
     )
     return Wanted(Role.BESIDE, BALANCER, "", spec)
@@ -215,6 +226,7 @@ def _controller(tenancy: Tenancy, program: str, arguments: tuple[str, ...], port
     spec = ProcessSpec(
         tenancy.name(program),
         (os.fspath(tenancy.programs[program]), *arguments),
+        _environment(resources),
         files_hash=tenancy.files_hash(program),
         limits=_limits(resources),
         grace=_CONTROLLER_GRACE,
@@ -232,5 +244,16 @@ def _without_proof() -> ssl.SSLContext:
 
 
 def _limits(resources: Resources) -> Limits:
+    return Limits(memory=_memory(resources), open_files=_OPEN_FILES)
+
+
+def _environment(resources: Resources) -> dict[str, str]:
+    """A program that knows its limit frees memory before it gets there, instead of being killed. Without one it is
+    left alone: it would need less memory, and more of the processors."""
+    memory = _memory(resources)
+    return {} if memory is None else {"GOMEMLIMIT": str(int(memory * _HEAP_SHARE))}
+
+
+def _memory(resources: Resources) -> int | None:
     memory = resources.limits.get("memory")
-    return Limits(memory=None if memory is None else bytes_of(memory), open_files=_OPEN_FILES)
+    return None if memory is None else bytes_of(memory)

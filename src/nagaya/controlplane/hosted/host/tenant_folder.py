@@ -8,6 +8,7 @@ store/           credentials for the data store
 logs/            the audit log
 ports.json       ports within this machine (ports.py)
 started.json     what each process was last started as
+balancer.json    what the balancer reads; what it says is beside it (leaving.py)
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Final
 import msgspec
 
 from nagaya.controlplane.hosted.components.facts import Folders
+from nagaya.controlplane.hosted.data_store.kine_process import LONGEST_SOCKET
 from nagaya.pki.files import write_atomically
 
 _UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -71,6 +73,15 @@ class TenantFolder:
     def tunnel_socket(self) -> str:
         """Where Konnectivity's server takes the API server's connections."""
         return os.fspath(self.path / "tunnel.sock")
+
+    def expect_sockets(self) -> None:
+        """Raises ValueError, with the remedy, if the sockets' paths are too long for sockets."""
+        surplus = max(len(os.fsencode(each)) for each in (self.kine_socket, self.tunnel_socket)) - LONGEST_SOCKET
+        if surplus > 0:
+            raise ValueError(
+                f"The path of {self.path.parent} is {surplus} bytes too long for the Unix sockets of kine and "
+                "Konnectivity in it: choose another folder for tenants (--tenants-dir)."
+            )
 
     @property
     def balancer_file(self) -> Path:

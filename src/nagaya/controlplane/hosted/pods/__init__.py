@@ -16,7 +16,6 @@ and nouns of their own:
     certificates.py    the files of programs, kept in the Secrets that pods have them from
     tenancies.py       what objects and certificates depend on, from what is seen
     applying.py        whether an object has to be applied, and may be
-    encryption.py      how data is encrypted
     management_api.py  where the management cluster's own API is, which tenants shall not reach
     known.py           what this process has done for a tenant and need not do again
 

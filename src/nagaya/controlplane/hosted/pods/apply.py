@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import msgspec
 
@@ -14,9 +13,9 @@ from nagaya.clusters.certificates import apply as certificates_apply
 from nagaya.clusters.certificates.key_maker import Keys
 from nagaya.controlplane.hosted.components.facts import TenantFacts
 from nagaya.controlplane.hosted.control_plane.components import lowest
+from nagaya.controlplane.hosted.data_store.due import due, renewed
 from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
-from nagaya.controlplane.hosted.data_store.tenant_store import EtcdTenantStore, TenantStore
 from nagaya.controlplane.hosted.kubernetes import kinds
 from nagaya.controlplane.hosted.kubernetes.kinds import Planned
 from nagaya.controlplane.hosted.pods import applying, certificates, components, tenancies
@@ -40,8 +39,6 @@ from nagaya.controlplane.hosted.tenant.keepers import Keepers
 from nagaya.kube.api import Api
 from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
-from nagaya.pki.certificates import CertificateSpec, load
-from nagaya.pki.renewal import renewal_time
 
 log = logging.getLogger(__name__)
 
@@ -135,8 +132,9 @@ class Apply:
         driver = None if store is None else self.observer.stores.get(store.metadata.uid)
         if driver is None:
             return
+        tenant, kept = Tenant(seen.uid), tenancies.kept_credentials(seen)
         try:
-            place = await driver.provision(Tenant(seen.uid), tenancies.kept_credentials(seen))
+            place = await driver.provision(tenant, kept)
         except StoreError as error:
             known.store_problem = str(error)
             return
@@ -144,7 +142,10 @@ class Apply:
         present = seen.objects.get(str(planned))
         if present is None or not applying.is_current(applying.content_of(planned), present):
             await self.apply(seen, planned)
-        known.store, known.store_due, known.store_problem = place, _due(place, seen.uid), ""
+        if sentence := renewed(kept, place):
+            self._tell_renewal(seen, sentence)
+        known.store, known.store_problem = place, ""
+        known.store_due = due(place, tenant, self.observer.rt.world.clock.now())
 
     async def _make_files(self, seen: Seen, made_for: FilesFor) -> None:
         known, clock = seen.known, self.observer.rt.world.clock
@@ -160,16 +161,11 @@ class Apply:
             return
         known.files, known.files_for, known.files_problem = files, made_for, ""
         for sentence in files.renewed:
-            note = f"{sentence} It was renewed."
-            self.observer.rt.recorder.normal(HOSTED_CONTROL_PLANES, seen.plane, "CertificateRenewed", note)
+            self._tell_renewal(seen, sentence)
 
-
-def _due(place: TenantStore, uid: str) -> datetime | None:
-    """When the credentials of a place are to be renewed; passwords are not."""
-    if not isinstance(place, EtcdTenantStore):
-        return None
-    certificate, authority = (load(each)[0] for each in (place.client.certificate, place.authority))
-    return renewal_time(certificate, authority, CertificateSpec(Tenant(uid).user))
+    def _tell_renewal(self, seen: Seen, sentence: str) -> None:
+        note = f"{sentence} It was renewed."
+        self.observer.rt.recorder.normal(HOSTED_CONTROL_PLANES, seen.plane, "CertificateRenewed", note)
 
 
 def _facts(seen: Seen) -> TenantFacts:

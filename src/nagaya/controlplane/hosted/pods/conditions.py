@@ -17,6 +17,7 @@ from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.controlplane.hosted_status import RUNNING, ComponentStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import NOT_PAUSED
+from nagaya.controlplane.hosted.control_plane.conditions import deleting, of_phase
 from nagaya.controlplane.hosted.control_plane.plan import Verdict
 from nagaya.controlplane.hosted.pods.plan import Plan
 from nagaya.controlplane.hosted.pods.seen import Seen
@@ -40,13 +41,13 @@ def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus])
     """All conditions of a control plane that is neither paused nor to go."""
     verdicts = planned.verdicts
     for type, phase in _PHASES.items():
-        yield condition(type, verdicts[phase].done, verdicts[phase].reason, verdicts[phase].message)
+        yield of_phase(type, verdicts[phase])
     yield from _of_programs(seen, planned, components)
     yield _available(verdicts[Phase.API_SERVER])
     yield _upgrade_possible(seen)
     yield _rolling_out(planned)
     yield from _scaling(seen)
-    yield condition(Type.DELETING, False, Reason.NOT_DELETING)
+    yield deleting(seen.ending)
     yield NOT_PAUSED
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
+from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.pause import why_paused
 from nagaya.api.controlplane.data_store import DATA_STORES
 from nagaya.api.controlplane.hosted_conditions import HostedPhase
@@ -19,11 +20,21 @@ from nagaya.clusters.certificates.key_maker import Keys
 from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.clusters.external import keep
 from nagaya.clusters.finalizer import release
+from nagaya.clusters.node import Node
 from nagaya.clusters.pause import status_while_paused
+from nagaya.clusters.tenant_nodes import TenantNodes
 from nagaya.controlplane.hosted.control_plane.deletion import End
+from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
+from nagaya.controlplane.hosted.control_plane.kubelets import is_news
 from nagaya.controlplane.hosted.control_plane.names import MANAGER
-from nagaya.controlplane.hosted.control_plane.status import status_while_deleting, status_without_cluster
-from nagaya.controlplane.hosted.control_plane.watches import plane_of, watches
+from nagaya.controlplane.hosted.control_plane.status import (
+    OWNED_SOON,
+    is_new,
+    status_while_deleting,
+    status_without_cluster,
+)
+from nagaya.controlplane.hosted.control_plane.watches import plane_of, waits_for_nodes, watches
+from nagaya.controlplane.hosted.control_plane.workers import OfMachine, waits_for_workers
 from nagaya.controlplane.hosted.data_store_controller.seen import BY_STORE, add_index
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.kubernetes import kinds
@@ -36,6 +47,7 @@ from nagaya.controlplane.hosted.pods.seen import PODS, Observer, OfPods, Seen, k
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.controlplane.hosted.pods.status import CONDITIONS, FIELDS, status
 from nagaya.controlplane.hosted.tenant.keepers import Keepers
+from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.mapping import owner
@@ -53,7 +65,9 @@ class HostedControlPlanes:
         self._rt = rt
         self._known: dict[str, Known] = {}
         self._api = rt.api(MANAGER)
-        self._observer = Observer(rt, stores, reader, settings)
+        self._encryption = EncryptionSecrets(rt.client, rt.world, lambda key: self.controller.look_at((key,)))
+        self._observer = Observer(rt, stores, reader, settings, self._encryption)
+        self._nodes = TenantNodes(rt.remotes, MANAGER, self._node_changed, self._cluster_changed)
         self._keepers = Keepers(rt.remotes, rt.world, self._cluster_changed)
         self._apply = Apply(self._observer, self._api, keys, self._keepers)
         if not rt.cache.has(TENANT_SECRETS):
@@ -66,8 +80,13 @@ class HostedControlPlanes:
             "hostedcontrolplane",
             HOSTED_CONTROL_PLANES,
             self.reconcile,
-            watches=(*watches(rt.cache), *of_objects, Watch(PODS, OfPods(rt.cache))),
-            on_stop=self._keepers.close,
+            watches=(
+                *watches(rt.cache),
+                *of_objects,
+                Watch(PODS, OfPods(rt.cache)),
+                Watch(MACHINES, OfMachine(rt.cache)),
+            ),
+            on_stop=self._stop,
         )
         stores.subscribe(self._store_reached)
         rt.remotes.subscribe(self._cluster_changed)
@@ -84,8 +103,10 @@ class HostedControlPlanes:
             paused = status_while_paused(plane, why, clock.now())
             await self._api.status(HOSTED_CONTROL_PLANES, plane, paused, conditions=CONDITIONS, fields=FIELDS)
             return None
-        if plane.metadata.deleting:
+        if plane.metadata.deleting and not waits_for_workers(self._rt.cache, plane, cluster):
             return await self._end(plane, cluster)
+        if cluster is None and is_new(plane, clock.now()):
+            return Result(OWNED_SOON)
         if cluster is None:
             told = status_without_cluster(plane, clock)
             await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
@@ -98,6 +119,7 @@ class HostedControlPlanes:
             self._observer.settings = replace(self._observer.settings, management_cidrs=found_out)
         known = self._known.setdefault(plane.metadata.uid, Known())
         known.strangers.clear()  # they may be gone
+        self._nodes.follow(Key.of(cluster))
         seen = await self._observer.observe(plane, cluster, known)
         planned = plan(seen)
         for _ in range(ROUNDS):
@@ -132,11 +154,13 @@ class HostedControlPlanes:
             return None
         if cluster is not None:
             self._rt.remotes.forget(Key.of(cluster))
+            self._nodes.forget(Key.of(cluster))
         done = await end(self._observer, self._api, plane)
         await self._tell_end(plane, done)
         if not done.done:
             return Result(TRY_AGAIN)
         self._known.pop(plane.metadata.uid, None)
+        await self._encryption.forget(plane.metadata.uid)
         if done.message:
             self._rt.recorder.warning(HOSTED_CONTROL_PLANES, plane, "DataLeftBehind", done.message)
         await release(self._rt, self._api, HOSTED_CONTROL_PLANES, plane, FINALIZER)
@@ -145,6 +169,15 @@ class HostedControlPlanes:
     async def _tell_end(self, plane: HostedControlPlane, done: End) -> None:
         told = status_while_deleting(plane, done, self._rt.world.clock)
         await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
+
+    async def _stop(self) -> None:
+        await self._encryption.close()
+        await self._keepers.close()
+
+    def _node_changed(self, key: Key, change: Change[Node]) -> None:
+        cluster = self._rt.cache.get(CLUSTERS, key)
+        if cluster is not None and is_news(change):
+            self.controller.look_at(waits_for_nodes(self._rt.cache, cluster))
 
     def _store_reached(self, uid: str) -> None:
         names = [each.metadata.name for each in self._rt.cache.list(DATA_STORES) if each.metadata.uid == uid]

@@ -32,7 +32,7 @@ class Known:
     store: TenantStore | None = None
     """Its place in the data store."""
     store_due: datetime | None = None
-    """When its credentials for that are to be renewed."""
+    """When that is to be made sure of again."""
     store_problem: str = ""
     files: ProgramFiles | None = None
     files_for: FilesFor | None = None

@@ -196,11 +196,11 @@ def _store(seen: Seen, actions: list[Action]) -> Verdict:
         if seen.known.store_problem:
             return Verdict(False, Reason.PROVISIONING_FAILED, seen.known.store_problem)
         return Verdict(False, Reason.WAITING_FOR_DATA_STORE, f"A place in DataStore {name} is being made.")
+    if seen.store_reached and seen.known.store_due is not None and seen.known.store_due <= seen.now:
+        actions.append(Provision())
     if store.status.ready is False:
         return Verdict(False, Reason.DATA_STORE_NOT_READY, f"DataStore {name}: {_said(store)}")
-    if seen.known.store_due is not None and seen.known.store_due <= seen.now:
-        actions.append(Provision())
-    return Verdict(True, Reason.DATA_STORE_READY)
+    return Verdict(True, Reason.DATA_STORE_READY, seen.known.store_problem)
 
 
 def _said(store: DataStore) -> str:
@@ -306,7 +306,9 @@ def _tenant(seen: Seen, api: Verdict) -> Verdict:
 def _look_again(seen: Seen, problem: str) -> float | None:
     """When time alone brings something to do."""
     known = seen.known
-    moments = [seen.kubeconfig_plan.look_again, None if known.files is None else known.files.due, known.store_due]
+    moments = [seen.kubeconfig_plan.look_again, None if known.files is None else known.files.due]
+    if known.store_due is not None and known.store_due > seen.now:
+        moments.append(known.store_due)
     waits = [max((each - seen.now).total_seconds(), _RENEW_SOON) for each in moments if each is not None]
     troubles = (known.store_problem, known.files_problem, seen.encryption_problem, problem, known.strangers)
     if any(troubles) or (known.setup is not None and known.setup.problems):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,14 +31,16 @@ from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.clusters.certificates.seen import AuthoritiesSeen
 from nagaya.clusters.certificates.wanted import Etcd, Wanted
 from nagaya.controlplane.hosted.control_plane import upgrade
+from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
+from nagaya.controlplane.hosted.control_plane.kubelets import kubelets
 from nagaya.controlplane.hosted.control_plane.upgrade import Target
+from nagaya.controlplane.hosted.control_plane.workers import waits_for_workers
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host.certificates import Authorities
 from nagaya.controlplane.hosted.kubernetes import kinds, names, rollout
 from nagaya.controlplane.hosted.kubernetes.kinds import Planned
 from nagaya.controlplane.hosted.kubernetes.rollout import DeploymentSeen
 from nagaya.controlplane.hosted.pods import endpoint
-from nagaya.controlplane.hosted.pods.encryption import encryption_hash
 from nagaya.controlplane.hosted.pods.known import Known
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube.cache.cache import Cache
@@ -84,6 +87,8 @@ class Seen:
     probe: Probe
     known: Known
     now: datetime
+    ending: str = ""
+    """What it waits for before it goes, if it is to go."""
 
     @property
     def uid(self) -> str:
@@ -181,6 +186,7 @@ class Observer:
     stores: Stores
     reader: SecretReader
     settings: PodSettings
+    encryption: EncryptionSecrets
 
     def cluster_of(self, plane: HostedControlPlane) -> Cluster | None:
         """The Cluster that owns a control plane; None before its controller has said so, or if it is gone."""
@@ -203,14 +209,14 @@ class Observer:
             certificates_seen.observe(self.reader, key, AUTHORITIES),
             certificates_seen.observe_kubeconfig(self.reader, key),
         )
-        hashed, problem = await encryption_hash(rt.client, plane)
+        encryption, problem = await self.encryption.read(plane)
         objects = objects_of(rt.cache, plane)
         own = {name: each for name, each in objects.items() if _is_own(each, plane)}
         servers, controllers = (_deployment(own, plane, part) for part in (KUBE_APISERVER, names.CONTROLLERS))
         service = _of(own, kinds.SERVICES.kind, plane, KUBE_APISERVER)
         reached = endpoint.look(plane, cluster, service)
         running = [_version(each.version) for each in (servers, controllers) if each is not None and each.version]
-        store = self.store_of(plane)
+        store, remote = self.store_of(plane), rt.remotes.get(key)
         written = reached.endpoint if reached.is_written else Endpoint()
         of_kubeconfig = KubeconfigSeen(key, written, authorities.get(Purpose.CLUSTER_AUTHORITY), secret, now)
         initialized = plane.status.initialization.control_plane_initialized is True
@@ -219,24 +225,25 @@ class Observer:
             cluster=cluster,
             settings=self.settings,
             reached=reached,
-            target=upgrade.target(plane.spec.version, running),
+            target=upgrade.target(plane.spec.version, running, kubelets(remote)),
             authorities=authorities,
             authorities_plan=authorities_plan.plan(authorities, initialized=initialized, maker=owner),
             kubeconfig=of_kubeconfig,
             kubeconfig_plan=kubeconfig_plan.plan_kubeconfig(of_kubeconfig, owner),
             store=store,
             store_reached=store is not None and self.stores.get(store.metadata.uid) is not None,
-            encryption_hash=hashed,
+            encryption_hash=hashlib.sha256(encryption).hexdigest() if encryption else "",
             encryption_problem=problem,
             objects=objects,
             service=service,
             api_servers=servers,
             controllers=controllers,
             pods=len(pods_of(rt.cache, plane)),
-            connected=rt.remotes.get(key) is not None,
+            connected=remote is not None,
             probe=rt.remotes.probe(key),
             known=known,
             now=now,
+            ending=waits_for_workers(rt.cache, plane, cluster),
         )
 
 

@@ -84,6 +84,14 @@ def test_kine_is_reached_by_its_socket_and_its_password_is_on_no_command_line() 
     assert "canary-password" in kine.environment(SQL)["KINE_ENDPOINT"]
 
 
+def test_kine_takes_some_connections_of_a_server_that_others_use_and_as_many_as_it_likes_of_its_own_file() -> None:
+    limit, shared = "datastore-max-open-connections", KineStore("/d/kine.sock", "postgres://one@example/one")
+
+    assert value(kine.arguments(shared), limit) == "16"
+    assert value(kine.arguments(shared, [Argument(name=limit, value="40")]), limit) == "40"
+    assert not has(kine.arguments(KineStore("/d/kine.sock", "sqlite:///d/one.db")), limit)
+
+
 def test_node_restriction_is_always_on_and_comes_first() -> None:
     found = api_server.arguments(pod_facts(FULL))
 
@@ -168,6 +176,13 @@ def test_etcd_shows_itself_to_those_with_a_certificate_only() -> None:
     assert value(found, "listen-client-urls") == "https://[::1]:2379"
     assert value(found, "client-cert-auth") == value(found, "peer-client-cert-auth") == "true"
     assert value(found, "listen-metrics-urls") == "http://127.0.0.1:2381"
+
+
+def test_an_etcd_that_is_alone_does_not_wait_for_others_but_keeps_to_what_etcd_takes() -> None:
+    found = etcd.arguments(EtcdFacts("one", "/d/etcd", "/d/pki"))
+
+    heartbeat, election = int(value(found, "heartbeat-interval")), int(value(found, "election-timeout"))
+    assert 5 * heartbeat <= election <= 500
 
 
 def test_only_the_controller_manager_has_the_key_of_the_authority() -> None:

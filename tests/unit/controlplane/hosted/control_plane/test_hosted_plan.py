@@ -9,6 +9,7 @@ import pytest
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
+from nagaya.controlplane.hosted.control_plane.conditions import conditions
 from nagaya.controlplane.hosted.control_plane.plan import (
     BindStore,
     MakeDefaultStore,
@@ -155,6 +156,22 @@ def test_an_upgrade_that_skips_a_minor_changes_nothing(tenant: Tenant) -> None:
     assert tenant.seen().target.reason is Reason.VERSION_SKIPS_MINOR
 
 
+def test_an_upgrade_that_nodes_are_too_old_for_changes_nothing_and_says_which(tenant: Tenant) -> None:
+    tenant.spec["version"] = "v1.36.3"
+    tenant.start_all()
+    tenant.spec["version"] = "v1.37.0"
+    tenant.kubelets = {"old": "v1.33.9"}
+    tenant.write_files()
+    told = {each.type: each for each in conditions(tenant.seen(), tenant.plan(), ())}
+
+    assert tenant.plan().actions == ()
+    assert (told["UpgradePossible"].status, told["UpgradePossible"].reason) == ("False", "NodesTooOld")
+    assert "old (v1.33.9)" in told["UpgradePossible"].message
+    tenant.kubelets = {"old": "v1.34.9"}
+    tenant.write_files()
+    assert tenant.run() == ["kube-apiserver"]
+
+
 def test_an_authority_without_its_key_is_refused_with_the_remedy(tenant: Tenant) -> None:
     held = tenant.held[Purpose.CLUSTER_AUTHORITY]
     assert held is not None
@@ -185,13 +202,29 @@ def test_the_tenant_is_configured_when_its_objects_are_there(tenant: Tenant) -> 
     assert tenant.plan().verdicts[Phase.TENANT].done
 
 
-def test_a_place_in_a_store_is_made_sure_of_once_a_day(tenant: Tenant) -> None:
+def test_a_place_in_a_store_is_made_sure_of_when_it_is_due_while_everything_goes_on(tenant: Tenant) -> None:
     tenant.start_all()
-    tenant.known.provisioned = NOW - timedelta(hours=23)
+    tenant.known.store_due = NOW + timedelta(hours=1)
     assert tenant.plan().actions == ()
-    tenant.known.provisioned = NOW - timedelta(hours=24)
+    assert tenant.plan().requeue_after == 3600
+    tenant.known.store_due = NOW
     assert kinds(tenant.plan()) == {Provision}
     assert tenant.plan().verdicts[Phase.DATA_STORE].done
+    tenant.known.store_problem = "etcd is full."
+    assert tenant.plan().verdicts[Phase.DATA_STORE].message == "etcd is full."
+    tenant.reached = False
+    assert tenant.plan().actions == ()
+
+
+def test_what_may_take_long_is_told_beside_it_but_never_beside_a_note_in_the_status(tenant: Tenant) -> None:
+    tenant.write_files()
+    assert tenant.plan().takes_long
+    tenant.status = {}
+    assert {BindStore, Run} <= kinds(tenant.plan())
+    assert not tenant.plan().takes_long
+    tenant.endpoint = None
+    assert WriteEndpoint in kinds(tenant.plan())
+    assert not tenant.plan().takes_long
 
 
 def test_an_api_server_that_does_not_stay_is_told(tenant: Tenant) -> None:

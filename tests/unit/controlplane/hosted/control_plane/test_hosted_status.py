@@ -11,11 +11,11 @@ from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneConditio
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_status import HostedControlPlaneStatus, PhaseStatus
 from nagaya.controlplane.hosted.control_plane.plan import Verdict
-from nagaya.controlplane.hosted.control_plane.status import CONDITIONS, status
+from nagaya.controlplane.hosted.control_plane.status import CONDITIONS, is_new, status
 from nagaya.controlplane.hosted.control_plane.timeline import timeline
 from nagaya.controlplane.hosted.host.certificates import Certificates, Issued
 from nagaya.supervision.status import ProcessStatus, State
-from support.hosted_seen import NOW, UID, Tenant
+from support.hosted_seen import NOW, UID, Tenant, plane_of
 
 
 @pytest.fixture
@@ -116,3 +116,25 @@ def test_each_upgrade_begins_a_phase_of_its_own() -> None:
 
     assert ended[0].ended == NOW + timedelta(seconds=9)
     assert again == (PhaseStatus(phase="Upgrade", began=NOW + timedelta(days=1), message="From b to c."),)
+
+
+def test_one_that_was_declared_just_now_is_not_yet_told_that_nobody_owns_it() -> None:
+    made = plane_of().metadata.creation_timestamp
+    assert made is not None
+    assert is_new(plane_of(), made + timedelta(seconds=1))
+    assert not is_new(plane_of(), made + timedelta(seconds=2))
+
+
+def test_one_that_sleeps_remembers_which_version_wrote_its_data(tenant: Tenant) -> None:
+    tenant.start_all()
+    awake = told(tenant)
+    assert awake.version == "v1.36.3"
+    tenant.status = {**tenant.status, "version": "v1.36.3", "initialization": {"controlPlaneInitialized": True}}
+    tenant.started, tenant.processes = {}, {}
+    tenant.spec["replicas"] = 0
+    assert told(tenant).version == "v1.36.3"
+
+
+def test_how_a_tenant_is_that_does_not_answer_nobody_knows(tenant: Tenant) -> None:
+    tenant.start_all()
+    assert conditions(tenant)["TenantConfigured"] == ("Unknown", "ConnectionDown")

@@ -3,20 +3,24 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from nagaya.controlplane.hosted.host import balancer
-from nagaya.controlplane.hosted.host.balancer import Balancer, Side
+from nagaya.controlplane.hosted.host.balancer import backend, goodbye
+from nagaya.controlplane.hosted.host.balancer.front import STATUS, Balancer, Client
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.usages import Usage
 from nagaya.world import SystemClock
 from support.real_processes import free_ports
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+LENGTH = 200
+"""Of an answer: one that is as short as "100 Continue" is taken for that."""
 
 
 class ApiServer:
@@ -25,6 +29,7 @@ class ApiServer:
     def __init__(self, name: str, context: ssl.SSLContext) -> None:
         self.name = name
         self.ready = True
+        self.why_not = "[-]etcd failed: reason withheld"
         self.served = 0
         self._context = context
         self._server: asyncio.Server
@@ -43,31 +48,34 @@ class ApiServer:
         self._writers.add(writer)
         try:
             while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                if head.startswith(b"GET /readyz"):
-                    status, body = ("200 OK", b"ok") if self.ready else ("500 No", b"shutdown")
+                asked = await reader.readuntil(b"\r\n\r\n")
+                if asked.startswith(b"GET /readyz"):
+                    status, body = ("200 OK", b"ok") if self.ready else ("500 No", self.why_not.encode())
                 else:
-                    status, body = "200 OK", self.name.encode()
+                    status, body = "200 OK", self.name.encode() * LENGTH
                     self.served += 1
-                writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nConnection: keep-alive\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                    + body
+                )
         except (asyncio.IncompleteReadError, OSError):
             writer.close()
 
 
-class Client:
+class Caller:
     def __init__(self, port: int, context: ssl.SSLContext) -> None:
         self._port = port
         self._context = context
 
-    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def open(self) -> Streams:
         return await asyncio.open_connection("127.0.0.1", self._port, ssl=self._context, server_hostname="localhost")
 
-    async def ask(self, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None) -> str:
+    async def ask(self, streams: Streams | None = None) -> str:
         reader, writer = streams or await self.open()
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length:")[1].split()[0])
-        body = (await reader.readexactly(length)).decode()
+        body = (await reader.readexactly(length)).decode()[:1]
         if streams is None:
             writer.close()
         return body
@@ -76,17 +84,40 @@ class Client:
 class Front:
     """A balancer in this process, and what stands behind it."""
 
-    def __init__(self, servers: list[ApiServer], client: Client, file: Path) -> None:
+    def __init__(self, servers: list[ApiServer], client: Caller, file: Path) -> None:
         self.servers = servers
         self.client = client
         self._file = file
 
-    def write(self, *servers: ApiServer) -> None:
+    def write(self, *servers: ApiServer, leaving: tuple[ApiServer, ...] = ()) -> None:
         authority = str(self._file.parent / "ca.crt")
         backends = [["127.0.0.1", each.port] for each in servers]
+        left = [["127.0.0.1", each.port] for each in leaving]
         fresh = self._file.with_suffix(".new")
-        fresh.write_text(json.dumps({"backends": backends, "authority": authority}))
+        fresh.write_text(json.dumps({"backends": backends, "authority": authority, "leaving": left}))
         fresh.replace(self._file)
+
+    def told(self) -> list[list[object]]:
+        """Who leaves, and how many connections it has, as the balancer says."""
+        path = Path(f"{self._file}{STATUS}")
+        found: list[list[object]] = json.loads(path.read_text())["leaving"] if path.exists() else []
+        return found
+
+    async def kept(self) -> dict[str, Streams]:
+        """A connection to each, on which enough was said to tell requests from greetings."""
+        found = {}
+        for _ in self.servers:
+            streams = await self.client.open()
+            for _ in range(3):
+                name = await self.client.ask(streams)
+            found[name] = streams
+        return found
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 - it is looked at from outside
+            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -104,13 +135,13 @@ async def front(folder: Path) -> AsyncIterator[Front]:
         await each.start()
     [port] = free_ports(1)
     trusting = ssl.create_default_context(cafile=folder / "ca.crt")
-    found = Front(servers, Client(port, trusting), folder / "balancer.json")
+    found = Front(servers, Caller(port, trusting), folder / "balancer.json")
     found.write(*servers)
     loop = asyncio.get_running_loop()
     standing = Balancer(str(folder / "balancer.json"))
     following = asyncio.create_task(standing.follow())
     await standing.some_ready()
-    listening = await loop.create_server(lambda: Side(standing), "127.0.0.1", port)
+    listening = await loop.create_server(lambda: Client(standing), "127.0.0.1", port)
     try:
         yield found
     finally:
@@ -124,7 +155,9 @@ async def front(folder: Path) -> AsyncIterator[Front]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balancer, "PROBE_INTERVAL", 0.02)
+    monkeypatch.setattr(backend, "PROBE_INTERVAL", 0.02)
+    monkeypatch.setattr(goodbye, "SILENCE", 0.1)
+    monkeypatch.setattr(goodbye, "YOUNG", 0.1)
 
 
 async def test_connections_are_spread_over_those_that_are_ready(tmp_path: Path) -> None:
@@ -138,7 +171,7 @@ async def test_connections_are_spread_over_those_that_are_ready(tmp_path: Path) 
     assert sorted(answers) == ["a", "a", "b", "b"]
 
 
-async def test_who_is_about_to_end_gets_no_new_connections_and_keeps_those_it_has(tmp_path: Path) -> None:
+async def test_who_is_not_ready_gets_no_new_connections_and_keeps_those_it_has(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
         await asyncio.sleep(0.2)
         kept = [await stand.client.open() for _ in range(2)]
@@ -181,3 +214,40 @@ async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
         await asyncio.sleep(0.2)
 
         assert {await stand.client.ask() for _ in range(4)} == {"b"}
+
+
+@pytest.mark.parametrize("says_it_itself", [True, False])
+async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says_it_itself: bool) -> None:
+    async with front(tmp_path) as stand:
+        await asyncio.sleep(0.2)
+        a, b = stand.servers
+        kept = await stand.kept()
+        if says_it_itself:
+            a.why_not, a.ready = f"[+]ping ok\n[-]shutdown failed: reason withheld\n{'x' * 4000}", False
+        else:
+            stand.write(a, b, leaving=(a,))
+            await until(lambda: stand.told() == [["127.0.0.1", a.port, 1]])
+        await asyncio.sleep(0.2)
+
+        assert await stand.client.ask(kept["a"]) == "a"
+        assert kept["a"][0].at_eof() or await kept["a"][0].read() == b""
+        assert [await stand.client.ask(kept["b"]) for _ in range(3)] == ["b"] * 3
+        assert {await stand.client.ask() for _ in range(4)} == {"b"}
+        if not says_it_itself:
+            await until(lambda: stand.told() == [["127.0.0.1", a.port, 0]])
+            stand.write(a, b)
+            await until(lambda: stand.told() == [])
+            assert {await stand.client.ask() for _ in range(4)} == {"a", "b"} or a.served > 3
+        for _, writer in kept.values():
+            writer.close()
+
+
+async def test_who_leaves_is_asked_if_there_is_nobody_else(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        b.ready = False
+        stand.write(a, b, leaving=(a,))
+        await until(lambda: stand.told() == [["127.0.0.1", a.port, 0]])
+        await asyncio.sleep(0.2)
+
+        assert {await stand.client.ask() for _ in range(3)} == {"a"}

@@ -11,6 +11,7 @@ from nagaya.controlplane.hosted.host.tenant_folder import Started, TenantFolder
 
 UID = "355ba8b8-c8fd-40d6-92d6-8e90aaaf6302"
 OTHER = "0ac1a655-ff52-49dc-aec3-5816fda3d0aa"
+UIDS = (UID, OTHER)
 
 
 @pytest.mark.parametrize("uid", ["", ".", "..", "../../etc", "a/b", UID.upper(), f"{UID}/..", f"{UID}\n", "355ba8b8"])
@@ -50,16 +51,30 @@ def test_no_port_is_given_twice_also_after_a_restart(tmp_path: Path) -> None:
     ports = Ports(tmp_path, lambda port: port not in busy)
     one, two = TenantFolder.of(tmp_path, UID), TenantFolder.of(tmp_path, OTHER)
 
-    first = ports.give(one, ["a", "b"], range(100, 110))
-    assert first == {"a": 101, "b": 102}
-    assert ports.give(two, ["a"], range(100, 110)) == {"a": 103}
+    first = ports.give(one, ["a", "b"], range(100, 104))
+    second = ports.give(two, ["a"], range(100, 104))
+    assert sorted((*first.values(), *second.values())) == [101, 102, 103]
     again = Ports(tmp_path, lambda _: True)
     again.load()
-    assert again.give(one, ["a", "b"], range(100, 110)) == first
-    assert again.give(one, ["c"], range(100, 110)) == {**first, "c": 100}
-    assert again.taken(but=UID) == {103}
+    assert again.give(one, ["a", "b"], range(100, 104)) == first
+    assert again.give(one, ["c"], range(100, 104)) == {**first, "c": 100}
+    assert again.taken(but=UID) == {*second.values()}
     again.forget(OTHER)
     assert again.taken(but=UID) == frozenset()
+
+
+def test_two_nagayas_on_one_machine_do_not_give_the_same_ports_in_the_same_moment(tmp_path: Path) -> None:
+    given = [Ports(tmp_path, lambda _: True).give(TenantFolder.of(tmp_path, uid), ["a"], range(1000)) for uid in UIDS]
+
+    assert len({each["a"] for each in given}) == len(UIDS)
+
+
+def test_a_path_that_is_too_long_for_sockets_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    short = Path("/srv/nagaya/tenants")
+    TenantFolder.of(short, UID).expect_sockets()
+
+    with pytest.raises(ValueError, match=r"11 bytes too long .*--tenants-dir"):
+        TenantFolder.of(Path("/") / ("a" * 68), UID).expect_sockets()
 
 
 def test_a_range_without_a_free_port_says_so(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def test_limits_of_memory_are_handed_on(tmp_path: Path) -> None:
     found = by_name(processes(tenancy(tmp_path, scheduler=limits)))
 
     assert found["kube-scheduler"].spec.limits.memory == 512 << 20
+    assert found["kube-scheduler"].spec.environment == {"GOMEMLIMIT": str(int((512 << 20) * 0.9))}
     assert found["kube-apiserver-0"].spec.limits.memory is None
+    assert found["kube-apiserver-0"].spec.environment == {}
 
 
 def test_another_version_is_another_process_even_at_the_same_path(tmp_path: Path) -> None:

@@ -1,0 +1,229 @@
+"""The two connections that belong together: a client's, and the one to an API server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Protocol
+
+from .client_hello import offers_http2
+from .goodbye import Talk
+
+PATIENCE = 5.0
+"""Seconds that an API server has to close a connection, when it has been told that the client has gone."""
+LINGER = 5.0
+"""Seconds that a client has to close its connection after the end of it."""
+AGAIN = 0.5
+"""Seconds until a client is looked at again that does not take what it is told."""
+MOST_HELD = 1 << 19
+"""Bytes of an answer that are held back at most."""
+
+
+class Owner(Protocol):
+    """Who counts connections (`Backend`)."""
+
+    @property
+    def leaving(self) -> bool: ...
+
+    def entered(self, passage: Passage) -> None: ...
+    def left(self, passage: Passage) -> None: ...
+
+
+class Side(asyncio.Protocol):
+    """One of the two connections. Nothing is read from it before it has its other side."""
+
+    def __init__(self) -> None:
+        self.passage: Passage | None = None
+        self.closed = False
+        self.full = False
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        transport.pause_reading()
+
+    def data_received(self, data: bytes) -> None:
+        if self.passage is not None:
+            self.passage.said(self, data)
+
+    def eof_received(self) -> bool:
+        return self.passage is not None and self.passage.said_all(self)
+
+    def pause_writing(self) -> None:
+        self.full = True
+        if self.passage is not None:
+            self.passage.other(self).read(False)
+
+    def resume_writing(self) -> None:
+        self.full = False
+        if self.passage is not None:
+            self.passage.other(self).read(True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        if self.passage is not None:
+            self.passage.lost(self)
+
+    def read(self, on: bool) -> None:
+        """Go on or stop to listen."""
+        if self._transport is not None and not self._transport.is_closing():
+            if on:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def write(self, data: bytes) -> None:
+        """Say something."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def write_eof(self) -> None:
+        """Say that this was all."""
+        if self._transport is not None and not self._transport.is_closing():
+            try:
+                self._transport.write_eof()
+            except OSError:
+                self._transport.abort()  # the other end has gone, which was not noticed yet
+
+    def write_last(self, data: bytes) -> None:
+        """Say something, and that it was all, so that nobody can notice the one without the other."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        if data:
+            # The last byte waits in the kernel for the end that is said next, and leaves in one packet with it.
+            self._transport.write(data[:-1])
+            self._transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+            self._transport.write(data[-1:])
+        self.write_eof()
+
+    def close(self) -> None:
+        """Hang up, after what is still to be written."""
+        if self._transport is not None and not self.closed:
+            self._transport.close()
+
+
+class Passage:
+    """Passes on what either side says, and ends when it is time to."""
+
+    def __init__(self, backend: Owner, client: Side, server: Side) -> None:
+        self._backend = backend
+        self._client = client
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._talk = Talk(self._loop.time())
+        self._greeting: bytes | None = b""
+        self._leaving = False
+        self._held = b""
+        self._ending = False
+        self._over = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.http2 = False
+
+    def begin(self) -> None:
+        """Listen to both."""
+        self._client.passage = self._server.passage = self
+        self._backend.entered(self)
+        for side in (self._client, self._server):
+            if side.closed:
+                self.lost(side)
+            else:
+                side.read(True)
+        self.leave(self._backend.leaving)
+
+    def other(self, side: Side) -> Side:
+        """The one that a side belongs to."""
+        return self._server if side is self._client else self._client
+
+    def said(self, side: Side, data: bytes) -> None:
+        """Pass it on, unless it is the end of an answer that shall be the last."""
+        now = self._loop.time()
+        if side is self._client:
+            if self._ending:
+                return  # there is nobody any more who could answer
+            if self._greeting is not None:
+                self._listen(self._greeting + data)
+            self._talk.client_spoke(now)
+            self._release()
+            self._server.write(data)
+            return
+        self._talk.server_spoke(len(data), now)
+        if self._ending and len(self._held) + len(data) <= MOST_HELD:
+            self._held += data
+            return
+        self._release()
+        if self._leaving and not self.http2 and self._talk.is_answer:
+            self._held = data
+        else:
+            self._client.write(data)
+        self._watch()
+
+    def said_all(self, side: Side) -> bool:
+        """A client that has said all may still wait for its answer; an API server that has said all is done."""
+        if side is self._server:
+            self._end()
+            return False
+        if self._ending:
+            return False
+        self._release()
+        self._server.write_eof()
+        return True
+
+    def lost(self, side: Side) -> None:
+        """A connection is gone."""
+        if side is self._server:
+            self._backend.left(self)
+            self._end()
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ending = self._over = True
+        self._server.close()
+
+    def leave(self, leaving: bool) -> None:
+        """Whether this shall end at the next opportunity."""
+        self._leaving = leaving
+        if leaving:
+            self._watch()
+        elif not self._ending:
+            self._release()
+
+    def _listen(self, greeting: bytes) -> None:
+        offered = offers_http2(greeting)
+        self._greeting = greeting if offered is None else None
+        self.http2 = bool(offered)
+
+    def _release(self) -> None:
+        if self._held:
+            held, self._held = self._held, b""
+            self._client.write(held)
+
+    def _watch(self) -> None:
+        """End it as soon as it can be: now, or when nothing was said for long enough."""
+        if not self._leaving or self._ending or self.http2:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        due, now = self._talk.ends_at(bool(self._held)), self._loop.time()
+        if due is None:
+            return  # the answer starts it again
+        if self._client.full:
+            due = max(due, now + AGAIN)  # the API server is silent because nobody listens to it
+        if due > now:
+            self._timer = self._loop.call_at(due, self._watch)
+            return
+        self._ending = True
+        self._server.write_eof()
+        self._timer = self._loop.call_later(PATIENCE, self._server.close)
+
+    def _end(self) -> None:
+        """The API server has said all: the client gets what was held back, and the end with it."""
+        if self._over:
+            return
+        self._ending = self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        held, self._held = self._held, b""
+        self._client.write_last(held)
+        self._timer = self._loop.call_later(LINGER, self._client.close)

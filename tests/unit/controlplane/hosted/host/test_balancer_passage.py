@@ -1,0 +1,273 @@
+"""The two connections that belong together, with plain sockets: what passes is never read, so it need not be TLS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from nagaya.controlplane.hosted.host.balancer import goodbye, passage
+from nagaya.controlplane.hosted.host.balancer.backend import Backend
+from nagaya.controlplane.hosted.host.balancer.passage import Passage, Side
+from support.tls_greeting import hello
+
+ANSWER = b"a" * 500
+
+
+class ApiServer:
+    """One connection to it, of which a test says what it does."""
+
+    def __init__(self) -> None:
+        self.reader: asyncio.StreamReader
+        self.writer: asyncio.StreamWriter
+
+    def say(self, words: bytes) -> None:
+        self.writer.write(words)
+
+    async def hears(self, length: int) -> bytes:
+        async with asyncio.timeout(10):
+            return await self.reader.readexactly(length)
+
+    async def hears_the_end(self) -> None:
+        async with asyncio.timeout(10):
+            assert await self.reader.read() == b""
+
+
+class Wire:
+    """A client and an API server with a passage between them."""
+
+    def __init__(self, backend: Backend, server: ApiServer) -> None:
+        self.backend = backend
+        self.server = server
+        self.reader: asyncio.StreamReader
+        self.writer: asyncio.StreamWriter
+
+    async def greet(self, first: bytes = b"hello") -> None:
+        for words in (first, b"there"):
+            await self.exchange(words)
+
+    async def exchange(self, words: bytes, answer: bytes = ANSWER) -> None:
+        self.writer.write(words)
+        assert await self.server.hears(len(words)) == words
+        self.server.say(answer)
+        assert await self.hears(len(answer)) == answer
+
+    async def hears(self, length: int) -> bytes:
+        async with asyncio.timeout(10):
+            return await self.reader.readexactly(length)
+
+    async def hears_all(self) -> bytes:
+        async with asyncio.timeout(10):
+            return await self.reader.read()
+
+    async def ask(self, words: bytes = b"question") -> None:
+        """Say something, which has arrived when this returns."""
+        self.writer.write(words)
+        assert await self.server.hears(len(words)) == words
+
+
+@asynccontextmanager
+async def wire() -> AsyncIterator[Wire]:
+    loop, server, accepted = asyncio.get_running_loop(), ApiServer(), asyncio.Event()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.reader, server.writer = reader, writer
+        accepted.set()
+
+    behind = await asyncio.start_server(accept, "127.0.0.1", 0)
+    backend = Backend(behind.sockets[0].getsockname()[:2], lambda: None)
+    found = Wire(backend, server)
+    client = Side()
+    front = await loop.create_server(lambda: client, "127.0.0.1", 0)
+    found.reader, found.writer = await asyncio.open_connection(*front.sockets[0].getsockname()[:2])
+    _, other = await loop.create_connection(Side, *backend.address)
+    await accepted.wait()
+    Passage(backend, client, other).begin()
+    try:
+        yield found
+    finally:
+        found.writer.close()
+        server.writer.close()
+        client.close()
+        other.close()
+        front.close()
+        behind.close()
+        await asyncio.sleep(0.02)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "SILENCE", 0.1)
+    monkeypatch.setattr(goodbye, "YOUNG", 0.1)
+    monkeypatch.setattr(passage, "AGAIN", 0.05)
+    monkeypatch.setattr(passage, "LINGER", 0.2)
+
+
+async def test_the_last_answer_and_the_end_come_together() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        between.server.say(ANSWER)
+        await between.server.hears_the_end()
+        # The client has not got all of the answer as long as the API server has not closed.
+        between.server.say(b"close")
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER + b"close"
+        assert between.backend.remaining == 0
+
+
+async def test_an_answer_whose_end_is_late_arrives_whole() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        for _ in range(5):
+            between.server.say(ANSWER)
+            await asyncio.sleep(0.03)
+        assert await between.hears(len(ANSWER) * 4) == ANSWER * 4
+        await between.server.hears_the_end()
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER
+
+
+async def test_a_request_that_takes_long_is_waited_for() -> None:
+    async with wire() as between:
+        await between.greet()
+        await between.ask()
+        between.backend.leave(True)
+        await asyncio.sleep(0.4)
+        assert not between.server.reader.at_eof()
+        between.server.say(ANSWER)
+        await between.server.hears_the_end()
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER
+
+
+async def test_what_is_to_be_continued_is_passed_on_at_once() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask(b"may I?")
+        between.server.say(b"continue")
+        assert await between.hears(8) == b"continue"
+        await asyncio.sleep(0.3)
+
+        await between.ask(b"body")
+        between.server.say(ANSWER)
+        await between.server.hears_the_end()
+
+
+async def test_http2_is_left_to_the_api_server() -> None:
+    async with wire() as between:
+        await between.greet(hello("h2"))
+        between.backend.leave(True)
+        assert between.backend.remaining == 0
+        await between.exchange(b"one")
+        await asyncio.sleep(0.3)
+
+        await between.exchange(b"two")
+
+
+async def test_nothing_is_held_back_any_more_when_the_api_server_stays() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        between.server.say(ANSWER)
+        await asyncio.sleep(0.03)
+        between.backend.leave(False)
+
+        assert await between.hears(len(ANSWER)) == ANSWER
+        await asyncio.sleep(0.3)
+        await between.exchange(b"more")
+
+
+async def test_a_connection_on_which_nothing_happens_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", 0.1)
+    async with wire() as between:
+        await between.greet()
+        await asyncio.sleep(0.2)
+        between.backend.leave(True)
+        await between.server.hears_the_end()
+        between.server.writer.close()
+
+        assert await between.hears_all() == b""
+
+
+async def test_a_connection_that_was_only_made_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", 0.1)
+    async with wire() as between:
+        await between.ask()
+        between.backend.leave(True)
+        between.server.say(ANSWER)
+        await between.server.hears_the_end()
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER
+
+
+async def test_an_api_server_that_does_not_close_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passage, "PATIENCE", 0.1)
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        between.server.say(ANSWER)
+
+        assert await between.hears_all() == ANSWER
+
+
+async def test_a_client_that_does_not_listen_is_waited_for() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        much = b"m" * (16 << 20)
+        sending = asyncio.create_task(_send(between.server.writer, much))
+        await asyncio.sleep(0.5)
+        assert not sending.done()  # not everything was taken to be kept meanwhile
+        assert not between.server.reader.at_eof()
+
+        assert await between.hears(len(much) - (1 << 20)) == much[: -(1 << 20)]
+        await sending
+        await between.server.hears_the_end()
+        between.server.writer.close()
+        assert len(await between.hears_all()) == 1 << 20
+
+
+async def test_a_client_that_has_said_all_gets_its_answer() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.leave(True)
+        await between.ask()
+        between.writer.write_eof()
+        await between.server.hears_the_end()
+        between.server.say(ANSWER)
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER
+
+
+async def test_a_client_that_goes_is_gone_for_the_api_server() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.writer.close()
+
+        await between.server.hears_the_end()
+        assert between.backend.remaining == 1  # until it closes, too: the client may be waiting for an answer
+        between.server.writer.close()
+        async with asyncio.timeout(10):
+            while between.backend.passages:  # noqa: ASYNC110 - it is looked at from outside
+                await asyncio.sleep(0.01)
+        assert between.backend.remaining == 0
+
+
+async def _send(writer: asyncio.StreamWriter, words: bytes) -> None:
+    writer.write(words)
+    await writer.drain()
