@@ -1,0 +1,1 @@
+"""The code behind each route: one module for each noun of the API."""

@@ -1,0 +1,1 @@
+"""Below /access: users, groups, roles, tokens, realms, rights, and logging in."""

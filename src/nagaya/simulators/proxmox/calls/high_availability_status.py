@@ -1,0 +1,99 @@
+"""What the HA manager is doing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
+from nagaya.simulators.proxmox.cluster.placement import number_of
+
+handlers = Handlers()
+_ATTRIBUTES = ("group", "max_restart", "max_relocate", "comment", "failback")
+
+
+@handlers("GET", "/cluster/ha/status/current")
+async def current(call: Call) -> Json:
+    """Quorum, who is master, the hosts' own managers, and each machine."""
+    datacenter, here = call.emulator.datacenter, call.node.name
+    quorate = datacenter.quorate
+    said = "OK" if quorate else f"No quorum on node '{here}'!"
+    rows: list[dict[str, Any]] = [
+        {"id": "quorum", "type": "quorum", "node": here, "status": said, "quorate": int(quorate)}
+    ]
+    managed = {sid: facts for sid, facts in datacenter.ha.resources.items() if facts.get("crm")}
+    if managed:
+        now = call.emulator.world.clock.now()
+        when, stamp = f"{now:%a %b %e %T %Y}", int(now.timestamp())
+        master = next((node.name for node in datacenter.nodes.values() if node.online), here)
+        status = f"{master} (active, {when})"
+        rows.append({"id": "master", "type": "master", "node": master, "status": status, "timestamp": stamp})
+        for node in sorted(datacenter.nodes.values(), key=lambda node: node.name):
+            how = _local_manager(call, node.name) if node.online else "old timestamp - dead?"
+            rows.append(
+                {
+                    "id": f"lrm:{node.name}",
+                    "type": "lrm",
+                    "node": node.name,
+                    "status": f"{node.name} ({how}, {when})",
+                    "timestamp": stamp,
+                }
+            )
+    return rows + [_service(call, sid, facts) for sid, facts in sorted(datacenter.ha.resources.items())]
+
+
+@handlers("GET", "/cluster/ha/status/manager_status")
+async def manager_status(call: Call) -> Json:
+    """The same as the manager itself keeps it."""
+    datacenter = call.emulator.datacenter
+    services = {
+        sid: {"node": guest.node, "state": facts["crm"], "running": int(guest.running)}
+        for sid, facts in datacenter.ha.resources.items()
+        if facts.get("crm") and (guest := datacenter.guests.get(number_of(sid))) is not None
+    }
+    hosts = {node.name: "online" if node.online else "unknown" for node in datacenter.nodes.values()}
+    status = {"service_status": services, "node_status": hosts} if services else {}
+    return {"manager_status": status, "quorum": {"node": call.node.name, "quorate": int(datacenter.quorate)}}
+
+
+def _local_manager(call: Call, node: str) -> str:
+    datacenter = call.emulator.datacenter
+    if datacenter.nodes[node].maintenance:
+        return "maintenance mode"
+    busy = any(
+        facts.get("crm") not in (None, "stopped", "freeze")
+        and (guest := datacenter.guests.get(number_of(sid))) is not None
+        and guest.node == node
+        for sid, facts in datacenter.ha.resources.items()
+    )
+    return "active" if busy else "idle"
+
+
+def _service(call: Call, sid: str, facts: dict[str, Any]) -> dict[str, Any]:
+    guest = call.emulator.datacenter.guests.get(number_of(sid))
+    node = guest.node if guest is not None else None
+    wanted = facts.get("state", "started")
+    state = _state(facts.get("crm"), wanted, found=guest is not None, running=guest is not None and guest.running)
+    row: dict[str, Any] = {"id": f"service:{sid}", "type": "service", "sid": sid, "node": node}
+    if facts.get("crm"):
+        row["crm_state"] = facts["crm"]
+    row |= {"state": state, "status": f"{sid} ({node}, {state})", "request_state": wanted}
+    return row | {name: facts[name] for name in _ATTRIBUTES if name in facts}
+
+
+def _state(current: str | None, wanted: str, *, found: bool, running: bool) -> str:
+    """In words for users: what will be, where it is already on its way."""
+    if wanted == "ignored":
+        return "ignored"
+    if not found:
+        return "not found"
+    if current is None:
+        return "queued"
+    if current == "stopped":
+        return {"started": "starting", "disabled": "disabled"}.get(wanted, current)
+    if current == "started":
+        if not running:
+            return "starting"
+        return "stopping" if wanted in ("stopped", "disabled") else current
+    if current == "error" and wanted == "disabled":
+        return "clearing error flag"
+    return current

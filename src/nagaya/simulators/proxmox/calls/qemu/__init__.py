@@ -1,0 +1,1 @@
+"""The calls on virtual machines."""

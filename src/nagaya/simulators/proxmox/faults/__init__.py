@@ -1,0 +1,1 @@
+"""Mishaps on demand: calls and tasks that fail, hang, take long, or succeed without anybody hearing of it."""

@@ -1,0 +1,1 @@
+"""Data centers to begin with."""

@@ -1,0 +1,183 @@
+"""Starting machines, and what QEMU refuses to start."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Iterator
+
+from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.guests.boot_data import read_boot_data
+from nagaya.simulators.proxmox.qemu import boot, options
+from nagaya.simulators.proxmox.qemu.actions.boot_drive import generate
+from nagaya.simulators.proxmox.qemu.actions.changing import apply
+from nagaya.simulators.proxmox.qemu.actions.host import Host
+from nagaya.simulators.proxmox.qemu.cloud_init import BootData
+from nagaya.simulators.proxmox.qemu.configuration import Configuration
+from nagaya.simulators.proxmox.qemu.identity import QEMU_VERSION
+from nagaya.simulators.proxmox.qemu.networks import networks_of
+from nagaya.simulators.proxmox.state.guest import Options
+from nagaya.simulators.proxmox.tasks.runner import Log
+
+_SCRIPTS = "/usr/libexec/qemu-server"
+_MACHINE_VERSION = re.compile(r"(?:pc(?:-i440fx|-q35)?|virt)-(\d+)\.(\d+)(?:\+pve(\d+))?(?:\.pxe)?")
+_QEMU_OPTIONS = frozenset(
+    {
+        "-S", "-accel", "-action", "-append", "-audiodev", "-bios", "-blockdev", "-boot", "-cdrom", "-chardev", "-cpu",
+        "-d", "-D", "-device", "-display", "-drive", "-fsdev", "-fw_cfg", "-global", "-incoming", "-initrd", "-k",
+        "-kernel", "-m", "-machine", "-monitor", "-msg", "-name", "-netdev", "-nic", "-no-reboot", "-nodefaults",
+        "-nographic", "-object", "-overcommit", "-parallel", "-qmp", "-readconfig", "-rtc", "-sandbox", "-serial",
+        "-set", "-smbios", "-smp", "-spice", "-trace", "-usb", "-uuid", "-vga", "-virtfs", "-vnc",
+    }
+)  # fmt: skip
+
+
+async def start(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -> None:
+    """Start a machine."""
+    async with host.lock(vmid, log):
+        await start_locked(host, vmid, log, skip_lock=skip_lock)
+
+
+async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -> None:
+    """Start a machine whose file the caller holds."""
+    configuration = host.load(vmid)
+    if configuration.template:
+        raise Failure("you can't start a vm if it's a template\n")
+    guest = host.present(vmid)
+    if configuration.lock == "backup" and guest.process is not None:
+        guest.process.status = "running"
+        host.emulator.machines.backend.pause(vmid, False)
+        return
+    suspended = configuration.lock == "suspended"
+    if not (skip_lock or suspended):
+        configuration.check_lock()
+    if guest.process is not None:
+        raise Failure(f"VM {vmid} already running\n")
+    resumed = suspended or configuration.options.get("vmstate") is not None
+    if configuration.pending or configuration.deletions:
+        await apply(host, configuration, log)
+        configuration = host.load(vmid)
+    if await generate(host, configuration, log):
+        host.write(configuration, log)
+    if resumed:
+        log.say("Resuming suspended VM")
+    _activate(host, configuration)
+    _check_command(host, configuration, log)
+    await log.step("start")
+    await asyncio.sleep(host.emulator.pace.start)
+    _check_qemu(host, configuration, log)
+    host.emulator.machines.power_on(
+        guest, configuration.options, _system(host, configuration), _boot_data(host, configuration)
+    )
+    if resumed:
+        await _forget_state(host, configuration, log)
+
+
+async def _forget_state(host: Host, configuration: Configuration, log: Log) -> None:
+    log.say("Resumed VM, removing state")
+    if state := configuration.options.get("vmstate"):
+        await host.volumes.free(log, str(state))
+    for option in ("lock", "vmstate", "running-nets-host-mtu", "runningmachine", "runningcpu"):
+        configuration.options.pop(option, None)
+    host.write(configuration, log)
+
+
+def _activate(host: Host, configuration: Configuration) -> None:
+    volumes = [drive.file for drive in configuration.drives() if drive.storage is not None]
+    if state := configuration.options.get("vmstate"):
+        volumes.append(str(state))
+    for volume in volumes:
+        storage, name = host.volumes.parse(volume)
+        host.volumes.active(storage.name)
+        if name.content not in storage.contents:
+            raise Failure(f"storage '{storage.name}' does not support content-type '{name.content}'\n")
+        if host.volumes.find(volume) is None:
+            raise Failure(f"volume '{volume}' does not exist\n")
+
+
+def _check_command(host: Host, configuration: Configuration, log: Log) -> None:
+    """What PVE finds out while it puts the command line together."""
+    section = configuration.options
+    node = host.emulator.datacenter.nodes[host.node]
+    machine = str(options.parts("machine", str(section["machine"])).get("type", "")) if section.get("machine") else ""
+    if found := _MACHINE_VERSION.fullmatch(machine):
+        wanted = int(found[1]), int(found[2])
+        major, minor, *_ = QEMU_VERSION.split(".")
+        if wanted > (int(major), int(minor)):
+            shown = machine if found[3] is not None else f"{machine}+pve0"
+            raise Failure(
+                f"Installed QEMU version '{QEMU_VERSION}' is too old to run machine type '{shown}',"
+                f" please upgrade node '{host.node}'\n"
+            )
+    if str(section.get("kvm", 1)) != "0" and not node.kvm:
+        raise Failure(
+            "KVM virtualisation configured, but not available. Either disable in VM configuration or enable in BIOS.\n"
+        )
+    for name, value in section.items():
+        if options.family(name) in ("serial", "parallel") and value != "socket":
+            raise Failure(f"no such {options.family(name)} device\n")
+    if _cpus(section) > node.cpus:
+        raise Failure(f"MAX {node.cpus} vcpus allowed per VM on this node\n")
+    if state := section.get("vmstate"):
+        log.say(f"activating and using '{state}' as vmstate")
+    single = section.get("scsihw") == "virtio-scsi-single"
+    for drive in configuration.drives():
+        if drive.bus == "scsi" and drive.values.get("iothread") and not single:
+            log.warn("iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring")
+    for device in networks_of(section).values():
+        if device.get("model") == "virtio" and not host.has_bridge(device.get("bridge")):
+            raise Failure(f"bridge '{device['bridge']}' does not exist\n")
+
+
+def _cpus(section: Options) -> int:
+    return int(section.get("sockets", 1)) * int(section.get("cores", 1))
+
+
+def _check_qemu(host: Host, configuration: Configuration, log: Log) -> None:
+    """What QEMU itself refuses, and says why before it exits."""
+    section = configuration.options
+    for said in _last_words(host, configuration.vmid, section):
+        for line in said:
+            log.say(line)
+        raise Failure("start failed: QEMU exited with code 1\n")
+
+
+def _last_words(host: Host, vmid: int, section: Options) -> Iterator[list[str]]:
+    for word in shlex.split(str(section.get("args", ""))):
+        if word.startswith("-") and word not in _QEMU_OPTIONS and f"-{word.lstrip('-')}" not in _QEMU_OPTIONS:
+            yield [f"kvm: {word}: invalid option"]
+    if int(section.get("vcpus", 1)) > _cpus(section):
+        yield ["kvm: Invalid CPU topology: maxcpus must be equal to or greater than smp"]
+    if options.megabytes(section.get("memory")) << 20 > host.emulator.datacenter.nodes[host.node].memory:
+        yield ["kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory"]
+    for name, device in networks_of(section).items():
+        if not host.has_bridge(device.get("bridge")):
+            script = f"{_SCRIPTS}/pve-bridge"
+            tap = f"tap{vmid}i{name.removeprefix('net')}"
+            netdev = f"type=tap,id={name},ifname={tap},script={script},downscript={_SCRIPTS}/pve-bridgedown"
+            yield [
+                f"bridge '{device['bridge']}' does not exist",
+                f"kvm: -netdev {netdev}: network script {script} failed with status 512",
+            ]
+
+
+def _system(host: Host, configuration: Configuration) -> str:
+    """The operating system that the machine finds on the first disk that has one."""
+    drives = {drive.key: drive for drive in configuration.drives()}
+    wanted = boot.order(configuration.options.get("boot")) or list(drives)
+    for device in wanted:
+        drive = drives.get(device)
+        volume = host.volumes.find(drive.file) if drive is not None and not drive.cdrom else None
+        if volume is not None and volume.system:
+            return volume.system
+    return ""
+
+
+def _boot_data(host: Host, configuration: Configuration) -> BootData | None:
+    """What the machine finds in the first of its CD-ROMs that has boot data."""
+    for drive in configuration.drives():
+        volume = host.volumes.find(drive.file) if drive.cdrom else None
+        if volume is not None and volume.data is not None and (found := read_boot_data(volume.data)) is not None:
+            return found
+    return None

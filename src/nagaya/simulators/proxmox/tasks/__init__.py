@@ -1,0 +1,1 @@
+"""Workers: what a call sets going and a UPID names."""

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+from nagaya.simulators.proxmox.layouts.demo import demo
+from support.proxmox_lab import proxmox_lab
+from support.virtual_run import run, virtual_world
+
+
+def test_memory_of_running_machines_counts_as_used() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            before = (await lab.data("GET", "/nodes/pve1/status"))["memory"]
+            await lab.task("POST", "/nodes/pve1/qemu/202/status/start")
+            after = (await lab.data("GET", "/nodes/pve1/status"))["memory"]
+            assert after["used"] - before["used"] == 64 << 20
+            assert after["used"] + after["free"] == after["total"]
+
+    run(main())
+
+
+def test_a_slow_host_answers_later_whoever_is_asked() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            lab.datacenter.nodes["pve2"].slowness = 7
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            await lab.data("GET", "/nodes/pve2/version")
+            assert loop.time() - began == 7
+            await lab.data("GET", "/nodes/pve1/version")
+            assert loop.time() - began == 7
+
+    run(main())
+
+
+def test_a_call_that_takes_longer_than_half_a_minute_is_lost_on_the_way_but_done() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            lab.datacenter.nodes["pve2"].slowness = 40
+            answer = await lab.ask("POST", "/nodes/pve2/qemu", {"vmid": 300})
+            assert answer.status == 596
+            assert 300 not in lab.datacenter.guests
+            await asyncio.sleep(20)
+            assert 300 in lab.datacenter.guests
+
+    run(main())
+
+
+def test_graphs_have_times_that_end_now() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            points = await lab.data("GET", "/nodes/pve1/rrddata", {"timeframe": "hour"})
+            assert len(points) == 60
+            steps = {later["time"] - earlier["time"] for earlier, later in pairwise(points)}
+            assert steps == {60}
+
+    run(main())
+
+
+def test_options_of_a_host_have_a_digest() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/config"
+            digest = (await lab.data("GET", path))["digest"]
+            await lab.data("PUT", path, {"description": "here", "digest": digest})
+            assert (await lab.data("GET", path))["description"] == "here"
+            assert (await lab.ask("PUT", path, {"description": "x", "digest": digest})).status == 500
+            await lab.data("PUT", path, {"delete": "description"})
+            assert "description" not in await lab.data("GET", path)
+
+    run(main())
+
+
+def test_there_are_no_containers() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            assert await lab.data("GET", "/nodes/pve1/lxc") == []
+
+    run(main())

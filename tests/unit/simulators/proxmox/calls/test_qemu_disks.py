@@ -1,0 +1,139 @@
+"""Disks that move, grow, become bases, or go with their machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.virtual_run import run
+
+QEMU = "/nodes/pve1/qemu"
+
+
+def volumes(lab: ProxmoxLab, vmid: int) -> set[str]:
+    return {volume.id for volume in lab.datacenter.volumes.values() if volume.vmid == vmid}
+
+
+def test_a_disk_moves_to_another_storage_and_format() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"disk": "scsi0", "storage": "images2", "format": "raw"}
+            task = await lab.task("POST", f"{QEMU}/100/move_disk", given)
+            assert (task.exitstatus, task.upid.type) == ("OK", "qmmove")
+            config = lab.datacenter.guests[100].config
+            assert config["scsi0"] == "images2:100/vm-100-disk-0.raw,size=1G"
+            assert config["unused0"] == "store:100/vm-100-disk-0.qcow2"
+            back = {"disk": "scsi0", "storage": "store", "delete": 1}
+            await lab.task("POST", f"{QEMU}/100/move_disk", back)
+            assert volumes(lab, 100) == {"store:100/vm-100-disk-0.qcow2", "store:100/vm-100-disk-1.raw"}
+
+    run(main())
+
+
+def test_a_disk_is_given_to_another_machine() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"disk": "scsi0", "target-vmid": 201, "target-disk": "scsi1"}
+            task = await lab.task("POST", f"{QEMU}/100/move_disk", given)
+            assert task.exitstatus == "OK"
+            assert task.upid.id == "100-scsi0>201-scsi1"
+            assert lab.datacenter.guests[201].config["scsi1"] == "store:201/vm-201-disk-1.qcow2,size=1G"
+            assert "scsi0" not in lab.datacenter.guests[100].config
+            assert volumes(lab, 100) == set()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"disk": "scsi5", "storage": "images2"}, "disk 'scsi5' does not exist"),
+        ({"disk": "scsi0", "target-vmid": 999}, "could not find target VM 999"),
+        ({"disk": "scsi0", "target-vmid": 777}, "Both VMs need to be on the same node (pve1 != pve2)"),
+        ({"disk": "scsi0", "target-vmid": 9000}, "Can't move disks from or to template VMs"),
+        ({"disk": "scsi0", "target-vmid": 201}, "Target disk key 'scsi0' is already in use for VM '201'"),
+        ({"disk": "scsi0", "storage": "images2", "digest": "0" * 40}, "detected modified configuration"),
+        ({"disk": "scsi0"}, "Parameter verification failed."),
+        ({"disk": "scsi0", "storage": "images2", "target-vmid": 201}, "Parameter verification failed."),
+    ],
+)
+def test_what_cannot_move_is_refused_at_once(parameters: dict[str, Any], why: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            assert (await lab.ask("POST", f"{QEMU}/100/move_disk", parameters)).reason.startswith(why)
+
+    run(main())
+
+
+def test_a_template_turns_disks_into_bases_that_cannot_go_while_they_are_used() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            assert (await lab.task("POST", f"{QEMU}/200/template")).exitstatus == "OK"
+            config = lab.datacenter.guests[200].config
+            assert config["scsi0"] == "store:200/base-200-disk-0.qcow2,size=1G"
+            assert config["ide2"] == "store:200/vm-200-cloudinit.qcow2,media=cdrom"
+            await lab.task("POST", f"{QEMU}/200/clone", {"newid": 300})
+            task = await lab.task("DELETE", f"{QEMU}/200")
+            assert task.exitstatus == "base volume 'store:200/base-200-disk-0.qcow2' is still in use by linked cloned"
+            await lab.task("DELETE", f"{QEMU}/300")
+            assert (await lab.task("DELETE", f"{QEMU}/200")).exitstatus == "OK"
+            assert volumes(lab, 200) == set()
+
+    run(main())
+
+
+def test_destroying_takes_rights_and_pool_and_keeps_the_number_to_the_end() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            datacenter = lab.datacenter
+            datacenter.access.acl["/vms/200", "user", "ops@pve", "PVEVMAdmin"] = True
+            seen: list[Any] = []
+
+            async def look(task: object, step: str) -> None:
+                if step == "remove":
+                    seen.append((datacenter.guests[200].config, 200 in datacenter.pools["dev"].vms))
+
+            lab.emulator.tasks.before_step = look
+            assert (await lab.task("DELETE", f"{QEMU}/200")).exitstatus == "OK"
+            assert seen == [({"lock": "destroyed"}, False)]
+            assert 200 not in datacenter.guests
+            assert datacenter.access.acl == {}
+
+    run(main())
+
+
+def test_only_what_a_machine_owns_goes_with_it() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.guests[100].config["scsi1"] = "store:201/vm-201-disk-0.raw"
+            assert (await lab.task("DELETE", f"{QEMU}/100")).exitstatus == "OK"
+            assert volumes(lab, 100) == set()
+            assert volumes(lab, 201) == {"store:201/vm-201-disk-0.raw"}
+
+    run(main())
+
+
+def test_a_disk_grows_and_never_shrinks() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for size, status in (("+1G", "OK"), ("2G", "OK"), ("1G", "shrinking disks is not supported")):
+                task = await lab.task("PUT", f"{QEMU}/100/resize", {"disk": "scsi0", "size": size})
+                assert task.exitstatus == status
+            assert lab.datacenter.guests[100].config["scsi0"].endswith("size=2G")
+            task = await lab.task("PUT", f"{QEMU}/200/resize", {"disk": "ide2", "size": "+1G"})
+            assert task.exitstatus == "you can't resize a cdrom"
+
+    run(main())
+
+
+def test_features_depend_on_format_and_snapshot() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for vmid, feature, has in ((200, "snapshot", 1), (201, "snapshot", 0), (200, "clone", 0), (201, "copy", 1)):
+                shown = await lab.data("GET", f"{QEMU}/{vmid}/feature", {"feature": feature})
+                assert (shown["hasFeature"], shown["nodes"]) == (has, ["pve1"])
+            assert (await lab.data("GET", f"{QEMU}/202/feature", {"feature": "copy"}))["nodes"] == ["pve1", "pve2"]
+
+    run(main())

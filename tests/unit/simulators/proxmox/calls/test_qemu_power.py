@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.virtual_run import run
+
+STATUS = "/nodes/pve1/qemu/400/status"
+
+
+async def booted(lab: ProxmoxLab) -> None:
+    await lab.task("POST", f"{STATUS}/start")
+    await asyncio.sleep(10)
+
+
+async def state(lab: ProxmoxLab) -> tuple[str, str]:
+    shown = await lab.data("GET", f"{STATUS}/current")
+    return shown["status"], shown["qmpstatus"]
+
+
+def test_a_machine_is_started_paused_resumed_and_stopped() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            assert await state(lab) == ("running", "running")
+            assert (await lab.task("POST", f"{STATUS}/start")).exitstatus == "VM 400 already running"
+            await lab.task("POST", f"{STATUS}/suspend")
+            assert await state(lab) == ("running", "paused")
+            assert (await lab.ask("POST", f"{STATUS}/shutdown")).reason == "VM is paused - cannot shutdown"
+            assert (await lab.ask("POST", f"{STATUS}/reboot")).reason == "VM is paused - cannot shutdown"
+            await lab.task("POST", f"{STATUS}/resume")
+            assert await state(lab) == ("running", "running")
+            await lab.task("POST", f"{STATUS}/stop")
+            assert await state(lab) == ("stopped", "stopped")
+
+    run(main())
+
+
+def test_a_system_that_listens_shuts_down_and_is_started_again_by_a_reboot() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            first = lab.datacenter.guests[400].process
+            assert (await lab.task("POST", f"{STATUS}/reboot")).exitstatus == "OK"
+            await asyncio.sleep(5)
+            second = lab.datacenter.guests[400].process
+            assert first is not None
+            assert second is not None
+            assert first.pid != second.pid
+            await asyncio.sleep(10)
+            assert (await lab.task("POST", f"{STATUS}/shutdown")).exitstatus == "OK"
+            assert await state(lab) == ("stopped", "stopped")
+
+    run(main())
+
+
+def test_changes_wait_until_the_machine_switches_itself_off() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            await lab.data("PUT", "/nodes/pve1/qemu/400/config", {"memory": 300})
+            guest = lab.datacenter.guests[400]
+            assert guest.pending == {"memory": "300"}
+            await lab.data("POST", "/nodes/pve1/qemu/400/agent/shutdown")
+            await asyncio.sleep(5)
+            assert guest.process is None
+            assert (guest.pending, guest.config["memory"]) == ({}, "300")
+
+    run(main())
+
+
+def test_a_machine_saved_to_disk_goes_on_with_its_next_start() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            task = await lab.task("POST", f"{STATUS}/suspend", {"todisk": 1})
+            assert (task.exitstatus, task.upid.type) == ("OK", "qmsuspend")
+            guest = lab.datacenter.guests[400]
+            assert (guest.lock, guest.process) == ("suspended", None)
+            saved = guest.config["vmstate"]
+            assert ("pve1", saved) in lab.datacenter.volumes
+            task = await lab.task("POST", f"{STATUS}/resume")
+            assert "Resumed VM, removing state" in task.log
+            assert guest.process is not None
+            assert not {"lock", "vmstate", "runningmachine"} & guest.config.keys()
+            assert ("pve1", saved) not in lab.datacenter.volumes
+
+    run(main())
+
+
+def test_a_managed_machine_is_started_by_the_manager() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            resource: dict[str, Any] = {"sid": "vm:400", "type": "vm", "state": "stopped"}
+            lab.datacenter.ha.resources["vm:400"] = resource
+            task = await lab.task("POST", f"{STATUS}/start")
+            assert (task.upid.type, task.log[0]) == ("hastart", "Requesting HA start for VM 400")
+            assert resource["state"] == "started"
+            task = await lab.task("POST", f"{STATUS}/shutdown")
+            assert (task.upid.type, resource["state"]) == ("hastop", "stopped")
+            answer = await lab.ask("POST", f"{STATUS}/stop", {"overrule-shutdown": 1})
+            assert answer.status == 400
+            resource["state"] = "ignored"
+            assert (await lab.task("POST", f"{STATUS}/stop")).upid.type == "qmstop"
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"kvm": 1},
+            "KVM virtualisation configured, but not available. Either disable in VM configuration or enable in BIOS.",
+        ),
+        ({"cores": 3}, "MAX 2 vcpus allowed per VM on this node"),
+        ({"net0": "virtio=BC:24:11:00:00:04,bridge=vmbr9"}, "bridge 'vmbr9' does not exist"),
+        ({"scsi1": "store:400/vm-400-disk-9.raw"}, "volume 'store:400/vm-400-disk-9.raw' does not exist"),
+        ({"scsi1": "off:400/vm-400-disk-9.raw"}, "storage 'off' is disabled"),
+        ({"args": "-nonsense"}, "start failed: QEMU exited with code 1"),
+        ({"memory": "999999"}, "start failed: QEMU exited with code 1"),
+        ({"net0": "e1000=BC:24:11:00:00:04,bridge=vmbr9"}, "start failed: QEMU exited with code 1"),
+        ({"serial1": "/dev/ttyS9"}, "no such serial device"),
+        ({"lock": "backup"}, "VM is locked (backup)"),
+        ({"template": 1}, "you can't start a vm if it's a template"),
+    ],
+)
+def test_what_cannot_start_fails_in_its_task(config: dict[str, Any], message: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.guests[400].config |= config
+            assert (await lab.task("POST", f"{STATUS}/start")).exitstatus == message
+            assert lab.datacenter.guests[400].process is None
+
+    run(main())
+
+
+def test_a_host_that_dies_takes_its_machines_with_it() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            await lab.data("PUT", "/nodes/pve1/qemu/400/config", {"memory": 300})
+            lab.emulator.machines.host_down("pve1")
+            await asyncio.sleep(5)
+            guest = lab.datacenter.guests[400]
+            assert guest.process is None
+            assert guest.pending == {"memory": "300"}
+
+    run(main())
+
+
+def test_an_option_without_effect_is_only_a_warning() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.guests[400].config["scsi0"] += ",iothread=1"
+            task = await lab.task("POST", f"{STATUS}/start")
+            assert task.exitstatus == "WARNINGS: 1"
+            assert lab.datacenter.guests[400].process is not None
+
+    run(main())

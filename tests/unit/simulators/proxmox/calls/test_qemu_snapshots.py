@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+
+from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.tasks.runner import Task
+from support.proxmox_lab import proxmox_lab
+from support.virtual_run import run
+
+VM = "/nodes/pve1/qemu/200"
+
+
+def test_a_machine_returns_to_a_snapshot() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1", "description": "first"})
+            await lab.data("PUT", f"{VM}/config", {"memory": 96, "scsi1": "store:1,format=qcow2", "tags": "a"})
+            await lab.task("PUT", f"{VM}/resize", {"disk": "scsi0", "size": "+1G"})
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s2"})
+            rows = {row["name"]: row for row in await lab.data("GET", f"{VM}/snapshot")}
+            assert rows["s1"]["description"] == "first"
+            assert (rows["s2"]["parent"], rows["current"]["parent"]) == ("s1", "s2")
+            assert (await lab.task("POST", f"{VM}/snapshot/s1/rollback")).exitstatus == "OK"
+            config = await lab.data("GET", f"{VM}/config")
+            assert (config["memory"], config["parent"]) == ("64", "s1")
+            assert config["unused0"] == "store:200/vm-200-disk-1.qcow2"
+            assert "tags" not in config
+            assert lab.datacenter.volumes["pve1", "store:200/vm-200-disk-0.qcow2"].size == 1 << 30
+
+    run(main())
+
+
+def test_the_parents_of_a_deleted_snapshot_are_joined() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for name in ("s1", "s2", "s3"):
+                await lab.task("POST", f"{VM}/snapshot", {"snapname": name})
+            assert (await lab.task("DELETE", f"{VM}/snapshot/s2")).exitstatus == "OK"
+            guest = lab.datacenter.guests[200]
+            assert guest.snapshots["s3"]["parent"] == "s1"
+            assert (await lab.task("DELETE", f"{VM}/snapshot/s3")).exitstatus == "OK"
+            assert guest.config["parent"] == "s1"
+            assert "lock" not in guest.config
+            assert (await lab.task("DELETE", f"{VM}/snapshot/s3")).exitstatus == "snapshot 's3' does not exist"
+
+    run(main())
+
+
+def test_a_snapshot_that_fails_is_undone() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+
+            async def mishap(task: Task, step: str) -> None:
+                if step == "snapshot":
+                    raise Failure("qemu-img failed\n")
+
+            lab.emulator.tasks.before_step = mishap
+            task = await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            assert task.exitstatus == "qemu-img failed "
+            assert task.log[-2] == "snapshot create failed: starting cleanup"
+            guest = lab.datacenter.guests[200]
+            assert (guest.snapshots, guest.lock) == ({}, None)
+
+    run(main())
+
+
+def test_a_worker_that_dies_leaves_lock_and_mark() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            upid = await lab.data("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            await asyncio.sleep(0.05)
+            lab.emulator.tasks.kill(lab.emulator.tasks.known[upid])
+            await asyncio.sleep(1)
+            guest = lab.datacenter.guests[200]
+            assert (guest.lock, guest.snapshots["s1"]["snapstate"]) == ("snapshot", "prepare")
+
+    run(main())
+
+
+def test_the_memory_of_a_running_machine_is_saved_and_taken_up_again() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/400/status/start")
+            task = await lab.task("POST", "/nodes/pve1/qemu/400/snapshot", {"snapname": "s1", "vmstate": 1})
+            assert task.exitstatus == "OK"
+            state = lab.datacenter.guests[400].snapshots["s1"]["vmstate"]
+            assert ("pve1", state) in lab.datacenter.volumes
+            await lab.task("POST", "/nodes/pve1/qemu/400/status/stop")
+            assert (await lab.task("POST", "/nodes/pve1/qemu/400/snapshot/s1/rollback")).exitstatus == "OK"
+            assert lab.datacenter.guests[400].process is not None
+            await lab.task("DELETE", "/nodes/pve1/qemu/400/snapshot/s1")
+            assert ("pve1", state) not in lab.datacenter.volumes
+
+    run(main())
+
+
+def test_names_that_mean_something_else_are_refused() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for name in ("current", "pending"):
+                answer = await lab.ask("POST", f"{VM}/snapshot", {"snapname": name})
+                assert answer.reason == f"unable to use snapshot name '{name}' (reserved name)"
+
+    run(main())
+
+
+def test_a_description_can_be_changed() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            await lab.data("PUT", f"{VM}/snapshot/s1/config", {"description": "new"})
+            shown = await lab.data("GET", f"{VM}/snapshot/s1/config")
+            assert (shown["description"], shown["memory"]) == ("new", "64")
+            assert (await lab.ask("GET", f"{VM}/snapshot/s9/config")).reason == "snapshot 's9' does not exist"
+
+    run(main())

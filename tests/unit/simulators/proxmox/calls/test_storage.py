@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import orjson
+
+from nagaya.simulators.proxmox.layouts.demo import demo
+from nagaya.simulators.proxmox.request import Answer, Request
+from nagaya.simulators.proxmox.state.storage import Volume
+from support.proxmox_lab import ProxmoxLab, proxmox_lab, token
+from support.virtual_run import run, virtual_world
+
+
+async def _upload(
+    lab: ProxmoxLab, path: str, content: bytes, fields: dict[str, str], *, name: str = "a.iso", node: str = "pve1"
+) -> Answer:
+    parts = [f'--b\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
+    head = f'--b\r\nContent-Disposition: form-data; name="filename"; filename="{name}"\r\n\r\n'
+    body = "".join(parts).encode() + head.encode() + content + b"\r\n--b--\r\n"
+    headers = {**lab.ticket(), "content-type": "multipart/form-data; boundary=b"}
+    return await lab.emulator.answer(Request("POST", f"/api2/json{path}", "", headers, body, node))
+
+
+def test_an_upload_lands_on_the_host_in_the_path_and_runs_on_the_one_contacted() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            answer = await _upload(lab, "/nodes/pve2/storage/local/upload", b"disc", {"content": "iso"})
+            task = await lab.ended(orjson.loads(answer.body)["data"])
+            assert (task.upid.node, task.exitstatus) == ("pve1", "OK")
+            assert any(line.startswith("command: /usr/bin/scp ") for line in task.log)
+            assert lab.datacenter.volumes["pve2", "local:iso/a.iso"].data == b"disc"
+            assert ("pve1", "local:iso/a.iso") not in lab.datacenter.volumes
+
+    run(main())
+
+
+def test_an_upload_is_for_storages_of_files() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            answer = await _upload(lab, "/nodes/pve1/storage/local-lvm/upload", b"x", {"content": "iso"})
+            assert answer.reason == "can't upload to storage type 'lvmthin'"
+
+    run(main())
+
+
+def test_only_shared_storages_are_there_for_another_host() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            rows = await lab.data("GET", "/nodes/pve1/storage", {"target": "pve2"})
+            assert [row["storage"] for row in rows] == ["shared"]
+            assert len(await lab.data("GET", "/nodes/pve1/storage", {"target": "pve1"})) == 3
+
+    run(main())
+
+
+def test_formats_are_told_when_asked_for() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            rows = await lab.data("GET", "/nodes/pve1/storage", {"storage": "store", "format": 1})
+            assert rows[0]["formats"] == {"supported": ["raw", "qcow2", "vmdk", "subvol"], "default": "raw"}
+
+    run(main())
+
+
+def test_a_digest_that_is_old_stops_a_change() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            digest = (await lab.data("GET", "/storage/store"))["digest"]
+            await lab.data("PUT", "/storage/store", {"content": "images", "digest": digest})
+            answer = await lab.ask("PUT", "/storage/store", {"content": "iso", "digest": digest})
+            assert answer.reason == (
+                "update storage failed: detected modified configuration - file changed by other user? Try again."
+            )
+            assert lab.datacenter.storages["store"].contents == ["images"]
+
+    run(main())
+
+
+def test_what_lies_on_a_storage_outlives_its_entry() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.access.acl["/storage/store", "user", "alice@pve", "PVEDatastoreUser"] = True
+            await lab.data("DELETE", "/storage/store")
+            assert not any(entry[0] == "/storage/store" for entry in lab.datacenter.access.acl)
+            entry = {"storage": "store", "type": "dir", "path": "/var/lib/store", "content": "snippets"}
+            await lab.data("POST", "/storage", entry)
+            rows = await lab.data("GET", "/nodes/pve1/storage/store/content")
+            assert [row["volid"] for row in rows] == ["store:snippets/hook.sh", "store:snippets/user.yaml"]
+
+    run(main())
+
+
+def test_disks_of_machines_that_a_caller_may_not_change_are_left_out() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.access.roles["Reader"] = frozenset({"Datastore.Audit", "VM.Config.Disk"})
+            for path in ("/storage/store", "/vms/200"):
+                lab.datacenter.access.acl[path, "user", "alice@pve", "Reader"] = True
+            rows = await lab.data("GET", "/nodes/pve1/storage/store/content", headers=token("alice@pve!full"))
+            assert {row["vmid"] for row in rows if row["content"] == "images"} == {200}
+
+    run(main())
+
+
+def test_old_backups_are_removed_by_the_rules_of_the_call() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for day in (1, 2, 3):
+                name = f"backup/vzdump-qemu-100-2026_11_0{day}-00_00_00.vma.zst"
+                volume = Volume("local", name, "backup", "vma.zst", 1, 1793491200 + day * 86400, "pve1", 100)
+                lab.datacenter.volumes["pve1", volume.id] = volume
+            path, rules = "/nodes/pve1/storage/local/prunebackups", {"prune-backups": "keep-last=1"}
+            assert [row["mark"] for row in await lab.data("GET", path, rules)] == ["remove", "remove", "keep"]
+            assert (await lab.task("DELETE", path, rules)).exitstatus == "OK"
+            left = [volume.name for volume in lab.datacenter.volumes.values() if volume.content == "backup"]
+            assert left == ["backup/vzdump-qemu-100-2026_11_03-00_00_00.vma.zst"]
+
+    run(main())

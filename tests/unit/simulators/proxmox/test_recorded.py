@@ -1,0 +1,27 @@
+"""The emulator gives the answers that PVE 9.2 gave: every recorded case, in the order in which they were recorded."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+
+import pytest
+
+from support.proxmox_recorded.case import Case, files
+from support.proxmox_recorded.player import played
+
+CASES = [case for cases in files().values() for case in cases]
+KNOWN = tomllib.loads(resources.files("nagaya.simulators.proxmox").joinpath("known_differences.toml").read_text())
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_the_answer_is_the_recorded_one(case: Case) -> None:
+    found = played(case.file)[case.id]
+    if case.id in KNOWN:
+        assert found, f"{case.id} stands among the known differences, but there is none any more"
+    else:
+        assert not found, "\n".join([f"{case.id} {case.title}", f"who: {case.who}", *found])
+
+
+def test_known_differences_are_of_recorded_cases() -> None:
+    assert KNOWN.keys() <= {case.id for case in CASES}
