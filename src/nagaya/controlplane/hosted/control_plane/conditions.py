@@ -54,7 +54,11 @@ def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus])
 
 def available(planned: Plan) -> Condition:
     """Whether the API can be used."""
+    store = planned.verdicts[Phase.DATA_STORE]
     if planned.verdicts[Phase.API_SERVER].done:
+        if store.reason is Reason.DATA_STORE_NOT_READY:
+            # It runs, and cannot read or write anything.
+            return condition(Type.AVAILABLE, False, Reason.DATA_STORE_NOT_READY, store.message)
         return condition(Type.AVAILABLE, True, Reason.AVAILABLE)
     verdict = planned.verdicts[Phase.API_SERVER]
     reason = Reason.SLEEPING if verdict.reason is Reason.SLEEPING else Reason.NOT_AVAILABLE

@@ -15,7 +15,7 @@ from nagaya.controlplane.hosted.control_plane.status import CONDITIONS, is_new, 
 from nagaya.controlplane.hosted.control_plane.timeline import timeline
 from nagaya.controlplane.hosted.host.certificates import Certificates, Issued
 from nagaya.supervision.status import ProcessStatus, State
-from support.hosted_seen import NOW, UID, Tenant, plane_of
+from support.hosted_seen import NOW, UID, Tenant, plane_of, store_of
 
 
 @pytest.fixture
@@ -65,6 +65,16 @@ def test_a_program_that_ends_again_and_again_is_told_with_its_last_words(tenant:
     assert found["SchedulerReady"].message == "process 7 ended with code 1. last words of kube-scheduler"
     assert found["ComponentsReady"].message == "Not ready: kube-scheduler."
     assert found["Available"].status == "True"
+
+
+def test_an_api_whose_data_store_is_away_is_not_available(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.store, tenant.reached = store_of(ready=False), False
+    found = {each.type: each for each in told(tenant).conditions}
+
+    assert (found["Available"].status, found["Available"].reason) == ("False", "DataStoreNotReady")
+    assert found["Available"].message == found["DataStoreReady"].message != ""
+    assert found["APIServerReady"].status == "True"
 
 
 def test_an_upgrade_is_told_as_it_goes(tenant: Tenant) -> None:
