@@ -31,6 +31,7 @@ WANTED: Final = (
     *("iproute2", "iptables", "conntrack", "ebtables", "ethtool"),
     "postgresql",
     "cloud-init",
+    "genisoimage",
 )
 
 _NEEDED: Final = re.compile(r"lib.*|zlib1g|python3-.*|postgresql-(client-)?[0-9]+")
