@@ -1,0 +1,85 @@
+"""Calls about the cluster as a whole, and about its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nagaya.infrastructure.proxmox.client.calls import Calls, path_of
+from nagaya.infrastructure.proxmox.client.errors import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Of PVE: `release` is e.g. (9, 2)."""
+
+    text: str
+    release: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """What a host says of itself."""
+
+    cpus: int
+    memory: int
+    memory_used: int
+    uptime: int
+    kernel: str = ""
+
+
+class Cluster:
+    """One data center."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def version(self) -> Version:
+        """Needs no right, so it says nothing on whether the credentials are of use."""
+        data = await self._calls.record("/version")
+        text = str(data["version"])
+        major, _, rest = text.partition(".")
+        minor = rest.partition(".")[0].partition("-")[0]
+        return Version(text, (int(major), int(minor) if minor.isdigit() else 0))
+
+    async def status(self) -> list[dict[str, Any]]:
+        """The rows of hosts and of the cluster. Raises Forbidden without Sys.Audit on /."""
+        return await self._calls.rows("/cluster/status")
+
+    async def next_id(self) -> int:
+        """An id that is free at this moment. Nothing is reserved."""
+        return int(await self._calls.get("/cluster/nextid"))
+
+    async def is_free(self, vmid: int) -> bool:
+        """Whether nobody has this id at this moment, hosts that are off included."""
+        try:
+            await self._calls.get("/cluster/nextid", {"vmid": vmid})
+        except Conflict:
+            return False
+        return True
+
+    async def options(self) -> Mapping[str, Any]:
+        """Those of the data center: next-id, tag-style, registered-tags, ..."""
+        return await self._calls.record("/cluster/options")
+
+    async def host_status(self, node: str) -> HostStatus:
+        """What a host says of itself. Raises HostUnreachable."""
+        data = await self._calls.record(path_of("nodes", node, "status"))
+        memory = data.get("memory") or {}
+        return HostStatus(
+            int((data.get("cpuinfo") or {}).get("cpus") or 0),
+            int(memory.get("total") or 0),
+            int(memory.get("used") or 0),
+            int(data.get("uptime") or 0),
+            str(data.get("kversion") or ""),
+        )
+
+    async def bridges(self, node: str) -> tuple[str, ...]:
+        """Those that a host has and the credentials may see, virtual networks included."""
+        rows = await self._calls.rows(path_of("nodes", node, "network"), {"type": "any_bridge"})
+        return tuple(str(row["iface"]) for row in rows)
+
+    async def wake(self, node: str) -> None:
+        """Have another host wake this one by its network card."""
+        await self._calls.post(path_of("nodes", node, "wakeonlan"))

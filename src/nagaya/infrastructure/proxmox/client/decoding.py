@@ -1,0 +1,67 @@
+"""What an answer's bytes mean: its `data`, or the error that it is.
+
+PVE answers in three ways: JSON with `data`, JSON with a `message`, or a status line and nothing else. Anything else is
+Malformed, and says so with its first bytes; "unexpected end of JSON" helps nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from nagaya.infrastructure.proxmox.client import errors
+from nagaya.infrastructure.proxmox.client.classification import classified
+from nagaya.infrastructure.proxmox.client.errors import Evidence
+from nagaya.infrastructure.proxmox.client.transport import Answer
+
+_SHOWN: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A good answer. `total` is there for lists of which a part was asked."""
+
+    data: Any
+    total: int | None = None
+
+
+def decoded(answer: Answer, asked: Evidence) -> Decoded:
+    """Raises the error that the answer is. `asked` has the call's method, path and host."""
+    said = _object(answer.body)
+    evidence = replace(asked, status=answer.status, reason=answer.reason)
+    if answer.status >= 400:
+        raise classified(_told(evidence, said, answer.body))
+    if answer.status >= 300 or said is None or "data" not in said:
+        raise errors.Malformed(replace(evidence, message=f"{answer.status} {answer.reason}: {_shown(answer.body)}"))
+    total = said.get("total")
+    return Decoded(said["data"], total if isinstance(total, int) else None)
+
+
+def _told(evidence: Evidence, said: dict[str, Any] | None, body: bytes) -> Evidence:
+    if said is None:
+        # The HTTP server itself says why in plain text, when it says more than the status line.
+        text = body.decode(errors="replace")
+        return replace(evidence, message="" if text.lstrip().startswith("<") else text[:1000])
+    named = said.get("errors")
+    return replace(
+        evidence,
+        message=str(said.get("message") or ""),
+        errors={str(name): str(why) for name, why in named.items()} if isinstance(named, dict) else {},
+    )
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _shown(body: bytes) -> str:
+    if not body:
+        return "an empty body"
+    text = body[:_SHOWN].decode(errors="replace")
+    return f"not what Proxmox VE answers, it begins with {text!r}"

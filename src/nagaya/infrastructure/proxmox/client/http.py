@@ -1,0 +1,143 @@
+"""Calls to Proxmox VE over HTTPS.
+
+One `HttpTransport` keeps the connections of one ProxmoxConnection and uses them again. Who is trusted comes with each
+call, so that credentials can be replaced while calls are under way. Redirects are not followed: credentials go to the
+hosts that were named only.
+
+A reply that is lost leaves a caller with a riddle, so care is taken that few are. What changes something goes over a
+connection of its own: one that was kept may have died meanwhile, which shows only after the call was sent. Kept ones
+serve reads, and are let go before PVE ends them (after 5 s of idleness). And no call is made twice behind our back: the
+HTTP library would repeat a DELETE or PUT whose connection broke, as HTTP allows it, and might remove what came after.
+"""
+
+from __future__ import annotations
+
+import io
+import ssl
+from typing import Any, Final
+
+import aiohttp
+from yarl import URL
+
+import nagaya
+from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
+from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request
+from nagaya.infrastructure.proxmox.client.trust import BadTrust, OneOf, Trust, context
+
+CONNECT_TIMEOUT: Final = 5.0  # seconds, TLS included
+IDLE: Final = 4.0  # seconds
+_PIECE: Final = 64 * 1024
+
+# Raised before a byte of the request is written.
+_NOT_SENT: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ServerFingerprintMismatch,
+    aiohttp.InvalidURL,
+)
+
+
+class _Broken(Exception):
+    """The connection broke after the request was sent. Not one of the errors on which the library sends it again."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    try:
+        return await handler(request)
+    except _NOT_SENT:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _Broken(error) from error
+
+
+class HttpTransport:
+    """A way to hosts. Its sessions are made with the first calls, in the loop that runs then."""
+
+    def __init__(self, *, user_agent: str = f"nagaya/{nagaya.__version__}", connections: int = 0) -> None:
+        self._user_agent = user_agent
+        self._connections = connections
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}  # by whether connections are kept
+        self._contexts: dict[Trust, ssl.SSLContext | aiohttp.Fingerprint] = {}
+        self._closed = False
+
+    async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
+        """Send a request and return the answer, whatever its status. Raises NotSent or ReplyLost."""
+        session, verified = self._opened(keep=request.method == "GET"), self._verified(trust)
+        query = f"?{request.query}" if request.query else ""
+        timeout = aiohttp.ClientTimeout(total=request.timeout, sock_connect=CONNECT_TIMEOUT, connect=CONNECT_TIMEOUT)
+        try:
+            async with session.request(
+                request.method,
+                URL(f"{endpoint.url}{request.path}{query}", encoded=True),
+                headers={"user-agent": self._user_agent, **request.headers},
+                data=_body(request.body),
+                allow_redirects=False,
+                ssl=verified,
+                timeout=timeout,
+            ) as response:
+                return Answer(response.status, response.reason or "", await response.read())
+        except _Broken as broken:
+            raise _no_answer(endpoint, request, broken.error) from broken.error
+        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
+            raise _no_answer(endpoint, request, error) from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        self._closed = True
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            await session.close()
+
+    def _opened(self, *, keep: bool) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NotSent("the connection has been closed")
+        session = self._sessions.get(keep)
+        if session is None:
+            kept: dict[str, Any] = {"keepalive_timeout": IDLE} if keep else {"force_close": True}
+            connector = aiohttp.TCPConnector(limit=self._connections, **kept)
+            session = self._sessions[keep] = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,)
+            )
+        return session
+
+    def _verified(self, trust: Trust) -> ssl.SSLContext | aiohttp.Fingerprint:
+        """The pool keeps connections of different contexts apart, so new trust means new connections."""
+        known = self._contexts.get(trust)
+        if known is None:
+            try:
+                known = OneOf(trust.fingerprints) if trust.fingerprints else context(trust)
+            except BadTrust as error:
+                raise NotSent(str(error)) from error
+            self._contexts = {trust: known}
+        return known
+
+
+def _body(body: bytes) -> bytes | io.BytesIO | None:
+    # A large one is sent in pieces, so that other calls are not held up meanwhile.
+    return io.BytesIO(body) if len(body) > _PIECE else body or None
+
+
+def _no_answer(endpoint: Endpoint, request: Request, error: Exception) -> NoAnswer:
+    if isinstance(error, aiohttp.ServerFingerprintMismatch):
+        shown = ":".join(f"{byte:02X}" for byte in error.got)
+        return NotSent(f"{endpoint} shows a certificate with another fingerprint: {shown}")
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return NotSent(f"{endpoint} took no connection within {CONNECT_TIMEOUT:.0f} s")
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return NotSent(f"the certificate of {endpoint} is not trusted: {_cause(error)}")
+    if isinstance(error, _NOT_SENT):
+        return NotSent(f"{endpoint} cannot be reached: {_cause(error)}")
+    if isinstance(error, TimeoutError):
+        return ReplyLost(f"{endpoint} did not answer within {request.timeout:g} s", timed_out=True)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return ReplyLost(f"{endpoint} closed the connection before it answered")
+    return ReplyLost(f"the connection to {endpoint} broke: {_cause(error)}")
+
+
+def _cause(error: Exception) -> str:
+    inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
+    return getattr(inner, "verify_message", "") or getattr(inner, "strerror", "") or str(inner) or type(inner).__name__

@@ -1,0 +1,66 @@
+"""How far a task of Proxmox VE has got, as its host tells it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from nagaya.infrastructure.proxmox.client.classification import classified
+from nagaya.infrastructure.proxmox.client.errors import Evidence, Refused, TaskFailed, TaskVanished
+from nagaya.infrastructure.proxmox.client.upid import Upid
+
+
+class Phase(enum.Enum):
+    """Of a task."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    VANISHED = "vanished"
+    """Its host knows nothing of it (any more): how it ended is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """What is known of a task. Warnings are a success: `exitstatus` then says how many, `log` which."""
+
+    upid: Upid
+    phase: Phase
+    exitstatus: str = ""
+    log: tuple[str, ...] = ()
+    """The last lines, of tasks that failed or ended with warnings."""
+    trouble: str = ""
+    """Why its host cannot tell of it at the moment; the phase is then the last that is known."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more comes."""
+        return self.phase is not Phase.RUNNING
+
+    @property
+    def warnings(self) -> bool:
+        """Whether it succeeded with warnings."""
+        return self.phase is Phase.SUCCEEDED and self.exitstatus.startswith("WARNINGS")
+
+    def check(self) -> None:
+        """Raise TaskFailed or TaskVanished for a task that ended so."""
+        upid = self.upid
+        evidence = Evidence(
+            "GET", f"/nodes/{upid.node}/tasks/{upid}/status", upid.node, message=self.exitstatus, upid=upid.text,
+            log=self.log,
+        )  # fmt: skip
+        if self.phase is Phase.VANISHED:
+            raise TaskVanished(evidence)
+        if self.phase is Phase.FAILED:
+            because = classified(Evidence("TASK", upid.type, upid.node, message=self.exitstatus, upid=upid.text))
+            raise TaskFailed(evidence, self.exitstatus, None if isinstance(because, Refused) else because)
+
+
+def phase_of(status: dict[str, Any]) -> tuple[Phase, str]:
+    """The phase in an answer of .../tasks/{upid}/status, and the exit status."""
+    if status.get("status") == "running":
+        return Phase.RUNNING, ""
+    said = str(status.get("exitstatus") or "unexpected status").strip()
+    good = said == "OK" or said.startswith("WARNINGS: ")
+    return Phase.SUCCEEDED if good else Phase.FAILED, said

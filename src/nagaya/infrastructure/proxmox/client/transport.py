@@ -1,0 +1,67 @@
+"""How calls reach a host of Proxmox VE: over HTTPS, or by a function call within the process.
+
+What always holds: a transport never tries a call again, and says exactly how far one got that has no answer, because
+that decides whether it may be repeated: `NotSent` means that the host has not seen it, `ReplyLost` that it may have
+taken effect. Neither names a header or a body: those hold credentials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
+from nagaya.infrastructure.proxmox.client.trust import Trust
+
+ROOT: Final = "/api2/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent. `path` is escaped and begins with /api2/json; names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
+    timeout: float = 10.0
+    """Seconds until the whole answer is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    reason: str
+    body: bytes = field(default=b"", repr=False)
+
+
+class NoAnswer(Exception):
+    """A call without an answer; its text says why."""
+
+
+class NotSent(NoAnswer):
+    """The host has not seen the call: it can be made again without harm."""
+
+
+class ReplyLost(NoAnswer):
+    """The call was sent, but no answer came: it may have taken effect, or may do so still."""
+
+    def __init__(self, why: str, *, timed_out: bool = False) -> None:
+        super().__init__(why)
+        self.timed_out = timed_out
+
+
+class Transport(Protocol):
+    """A way to hosts."""
+
+    async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
+        """Send a request and return the answer, whatever its status. Raises NotSent or ReplyLost."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...
