@@ -25,6 +25,14 @@ from nagaya.api.cluster.machine_set_conditions import MachineSetCondition, Machi
 from nagaya.api.cluster.provider_conditions import ProviderCondition, ProviderReason
 from nagaya.api.controlplane.data_store_conditions import DataStoreCondition, DataStoreReason
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition, HostedControlPlaneReason
+from nagaya.api.proxmox.conditions import (
+    ProxmoxClusterCondition,
+    ProxmoxClusterReason,
+    ProxmoxConnectionCondition,
+    ProxmoxConnectionReason,
+    ProxmoxMachineCondition,
+    ProxmoxMachineReason,
+)
 from nagaya.api.simulated.conditions import SimulatedCondition, SimulatedReason
 
 PAGE = (ROOT / "docs/reference/conditions.md").read_text()
@@ -73,6 +81,9 @@ IN_DETAIL = [
     ),
     _enums(("HostedControlPlane",), HostedControlPlaneCondition, HostedControlPlaneReason),
     _enums(("DataStore",), DataStoreCondition, DataStoreReason),
+    _enums(("ProxmoxCluster",), ProxmoxClusterCondition, ProxmoxClusterReason),
+    _enums(("ProxmoxMachine",), ProxmoxMachineCondition, ProxmoxMachineReason),
+    _enums(("ProxmoxConnection",), ProxmoxConnectionCondition, ProxmoxConnectionReason),
     replace(_SIMULATED, reasons=_SIMULATED.reasons | _PAUSE),
 ]
 IN_SHORT = [

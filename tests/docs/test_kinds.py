@@ -20,6 +20,7 @@ from nagaya.api.cluster import annotations as annotations_
 from nagaya.api.cluster import cluster, labels, machine, machine_deployment, machine_set, taint
 from nagaya.api.controlplane import data_store, hosted_control_plane
 from nagaya.api.definition import Definition
+from nagaya.api.proxmox import proxmox_cluster, proxmox_connection, proxmox_machine, proxmox_virtual_machine
 from nagaya.api.simulated import faults, simulated_cluster, simulated_machine
 from nagaya.kube.metrics import Metrics
 
@@ -35,6 +36,10 @@ _HOLDS = (
     cluster_resource_set,
     hosted_control_plane,
     data_store,
+    proxmox_cluster,
+    proxmox_machine,
+    proxmox_connection,
+    proxmox_virtual_machine,
     simulated_cluster,
     simulated_machine,
 )

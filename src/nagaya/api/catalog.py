@@ -25,7 +25,21 @@ from nagaya.api.controlplane import (
     kubeadm_control_plane_template,
 )
 from nagaya.api.definition import Definition
-from nagaya.api.ipam import ip_address, ip_address_claim
+from nagaya.api.ipam import (
+    global_in_cluster_ip_pool,
+    in_cluster_ip_pool,
+    ip_address,
+    ip_address_claim,
+    ip_address_reservation,
+)
+from nagaya.api.proxmox import (
+    proxmox_cluster,
+    proxmox_cluster_template,
+    proxmox_connection,
+    proxmox_machine,
+    proxmox_machine_template,
+    proxmox_virtual_machine,
+)
 from nagaya.api.runtime import extension_config
 from nagaya.api.simulated import (
     simulated_cluster,
@@ -46,7 +60,13 @@ PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
         machine_pool.DEFINITION,
     ),
     "addons": (cluster_resource_set.DEFINITION, cluster_resource_set_binding.DEFINITION),
-    "ipam": (ip_address.DEFINITION, ip_address_claim.DEFINITION),
+    "ipam": (
+        ip_address.DEFINITION,
+        ip_address_claim.DEFINITION,
+        in_cluster_ip_pool.DEFINITION,
+        global_in_cluster_ip_pool.DEFINITION,
+        ip_address_reservation.DEFINITION,
+    ),
     "runtime": (extension_config.DEFINITION,),
     "bootstrap-kubeadm": (kubeadm_config.DEFINITION, kubeadm_config_template.DEFINITION),
     "controlplane-kubeadm": (kubeadm_control_plane.DEFINITION, kubeadm_control_plane_template.DEFINITION),
@@ -54,6 +74,14 @@ PARTS: Final[Mapping[str, tuple[Definition, ...]]] = {
         hosted_control_plane.DEFINITION,
         hosted_control_plane_template.DEFINITION,
         data_store.DEFINITION,
+    ),
+    "infrastructure-proxmox": (
+        proxmox_cluster.DEFINITION,
+        proxmox_cluster_template.DEFINITION,
+        proxmox_machine.DEFINITION,
+        proxmox_machine_template.DEFINITION,
+        proxmox_connection.DEFINITION,
+        proxmox_virtual_machine.DEFINITION,
     ),
     "infrastructure-simulated": (
         simulated_cluster.DEFINITION,

@@ -14,13 +14,14 @@ import json
 import logging
 import ssl
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
 
 from nagaya.api.admission import review
 from nagaya.api.admission.catalog import ADMISSION
+from nagaya.api.catalog import PARTS
 from nagaya.api.definition import Definition
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
@@ -43,13 +44,21 @@ _MUTATING: Final = Kind(
 _VALIDATING: Final = Kind(
     _GROUP, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", Untyped, namespaced=False
 )
+_UNTYPED: Final[Mapping[str, Kind[Untyped]]] = {
+    str(each.kind): Kind(
+        each.kind.group, each.kind.version, each.kind.kind, each.kind.plural, Untyped, each.kind.namespaced
+    )
+    for part in PARTS.values()
+    for each in part
+}
+"""All kinds of Nagaya as plain JSON, by `plural.group`: checks read what others wrote, whatever it is."""
 _NAME: Final = "nagaya"
 _LARGEST_REVIEW: Final = 8 * 2**20  # the old object, the new one, and what is around them
-_CALLS: Final = ((_MUTATING, "default", review.mutate), (_VALIDATING, "validate", review.validate))
+_CALLS: Final = ((_MUTATING, "default"), (_VALIDATING, "validate"))
 _TIMEOUT_SECONDS: Final = 10
 _REMOVE_PATIENCE: Final = 5.0  # seconds; whoever stops wants to stop
 
-Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class AdmissionServer:
@@ -66,25 +75,33 @@ class AdmissionServer:
         """Serve, then register. Returns the address that the API calls. Raises OSError if it cannot be listened on."""
         authority = CertificateAuthority.create("nagaya-admission", self._world.clock)
         application = web.Application(client_max_size=_LARGEST_REVIEW)
-        for _, path, answer in _CALLS:
-            application.router.add_post(f"/{path}", _handler(answer))
+        application.router.add_post("/default", _handler(_defaulted))
+        application.router.add_post("/validate", _handler(self._validated))
         self._runner = web.AppRunner(application, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port, ssl_context=self._tls(authority, host)).start()
         shown = f"[{host}]" if ":" in host else host
         url = f"https://{shown}:{self._runner.addresses[0][1]}"
         self._bundle = base64.b64encode(authority.certificate_pem).decode()
-        for kind, path, _ in _CALLS:
+        for kind, path in _CALLS:
             content = {"webhooks": [self._webhook(each, path, f"{url}/{path}") for each in self._kinds]}
             await self._client.patch(kind, "", _NAME, Apply(content, self._client.field_manager, force=True))
         log.info("the API calls %s for defaults and checks of %d kinds", url, len(self._kinds))
         return url
 
+    async def _validated(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a check, for which other objects may have to be read."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for resource in review.needs(asked):
+            kind = _UNTYPED[resource]
+            found[resource] = [each.raw for each in (await self._client.list(kind)).items]
+        return review.validate(asked, lambda resource: found.get(resource, []))
+
     async def stop(self) -> None:
         """Have the API call no longer, then serve no longer. Says what to do if the API cannot be told."""
         try:
             if self._bundle:
-                await asyncio.gather(*(self._remove(kind) for kind, _, _ in _CALLS))
+                await asyncio.gather(*(self._remove(kind) for kind, _ in _CALLS))
         finally:
             if self._runner is not None:
                 await self._runner.cleanup()
@@ -108,10 +125,11 @@ class AdmissionServer:
             log.info("%s %s was taken over or removed by somebody else", kind.kind, _NAME)
 
     def _webhook(self, kind: Kind[Any], path: str, url: str) -> dict[str, Any]:
+        deletions = path == "validate" and ADMISSION[str(kind)].keeps is not None
         rule = {
             "apiGroups": [kind.group],
             "apiVersions": [kind.version],
-            "operations": ["CREATE", "UPDATE"],
+            "operations": ["CREATE", "UPDATE", *(["DELETE"] if deletions else [])],
             "resources": [kind.plural],
             "scope": "*",
         }
@@ -139,6 +157,10 @@ class AdmissionServer:
         return context
 
 
+async def _defaulted(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return review.mutate(asked)
+
+
 def _handler(answer: Answer) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.Response:
         try:
@@ -147,6 +169,6 @@ def _handler(answer: Answer) -> Callable[[web.Request], Any]:
             return web.Response(status=400, text=f"the body is not JSON: {error}")
         if not isinstance(asked, dict) or not isinstance(asked.get("request"), dict):
             return web.Response(status=400, text="the body is not an AdmissionReview with a request")
-        return web.json_response(answer(asked))
+        return web.json_response(await answer(asked))
 
     return handle

@@ -21,6 +21,7 @@ PARTS = (
     "controlplane-kubeadm",
     "controlplane-hosted",
     "addons",
+    "ipam",
     "infrastructure-simulated",
 )
 

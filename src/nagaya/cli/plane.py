@@ -68,6 +68,7 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
         _AS_PROCESSES,
     ),
     "addons": ("nagaya.addons.resource_set.controller", "nagaya.addons.resource_set_binding.controller"),
+    "ipam": ("nagaya.ipam.in_cluster", "nagaya.ipam.global_in_cluster"),
     "infrastructure-simulated": (
         "nagaya.infrastructure.simulated.cluster.controller",
         "nagaya.infrastructure.simulated.machine.controller",

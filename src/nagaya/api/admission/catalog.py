@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +14,10 @@ from nagaya.api.admission import (
     extension_config,
     hosted_control_plane,
     hosted_control_plane_template,
+    in_cluster_ip_pool,
     ip_address,
     ip_address_claim,
+    ip_pool_neighbours,
     kubeadm_config,
     kubeadm_config_template,
     kubeadm_control_plane,
@@ -26,9 +28,19 @@ from nagaya.api.admission import (
     machine_health_check,
     machine_pool,
     machine_set,
+    proxmox_cluster,
+    proxmox_cluster_template,
+    proxmox_connection,
+    proxmox_machine,
+    proxmox_machine_template,
+    proxmox_virtual_machine,
 )
 from nagaya.api.admission.content import Content
 from nagaya.api.admission.field_error import FieldError
+from nagaya.api.admission.proxmox_versions import of_both_versions
+
+Look = Callable[[str], Sequence[Content]]
+"""Lists the objects of a `plural.group`, as they are stored."""
 
 
 def _unchanged(new: Content, _: Content | None) -> Content:
@@ -45,6 +57,22 @@ class Admission:
     default: Callable[[Content, Content | None], Content] = _unchanged
     """The object with what was left out. It may raise Refusal."""
 
+    beside: Callable[[Content, Content | None, Look], list[FieldError]] | None = None
+    """What is wrong with it beside other objects, if its spec is new or another. None if nothing can be."""
+
+    keeps: Callable[[Content, Look], str] | None = None
+    """Why it must not be deleted; an empty text if it may be. None if it always may."""
+
+    needs: tuple[str, ...] = ()
+    """What `beside` and `keeps` look at, by `plural.group`."""
+
+
+_POOLS: Final = Admission(
+    in_cluster_ip_pool.validate,
+    beside=ip_pool_neighbours.beside,
+    keeps=ip_pool_neighbours.keeps,
+    needs=tuple(ip_pool_neighbours.TABLES),
+)
 
 ADMISSION: Final[Mapping[str, Admission]] = {
     "clusters.cluster.x-k8s.io": Admission(cluster.validate, cluster.default),
@@ -60,6 +88,8 @@ ADMISSION: Final[Mapping[str, Admission]] = {
     "clusterresourcesetbindings.addons.cluster.x-k8s.io": Admission(cluster_resource_set_binding.validate),
     "ipaddresses.ipam.cluster.x-k8s.io": Admission(ip_address.validate),
     "ipaddressclaims.ipam.cluster.x-k8s.io": Admission(ip_address_claim.validate),
+    "inclusterippools.ipam.cluster.x-k8s.io": _POOLS,
+    "globalinclusterippools.ipam.cluster.x-k8s.io": _POOLS,
     "extensionconfigs.runtime.cluster.x-k8s.io": Admission(extension_config.validate, extension_config.default),
     "kubeadmconfigs.bootstrap.cluster.x-k8s.io": Admission(kubeadm_config.validate),
     "kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io": Admission(
@@ -74,5 +104,17 @@ ADMISSION: Final[Mapping[str, Admission]] = {
     ),
     "hostedcontrolplanetemplates.controlplane.cluster.x-k8s.io": Admission(hosted_control_plane_template.validate),
     "datastores.controlplane.cluster.x-k8s.io": Admission(data_store.validate),
+    "proxmoxclusters.infrastructure.cluster.x-k8s.io": Admission(of_both_versions(proxmox_cluster.validate)),
+    "proxmoxclustertemplates.infrastructure.cluster.x-k8s.io": Admission(
+        of_both_versions(proxmox_cluster_template.validate)
+    ),
+    "proxmoxmachines.infrastructure.cluster.x-k8s.io": Admission(
+        of_both_versions(proxmox_machine.validate), proxmox_machine.default
+    ),
+    "proxmoxmachinetemplates.infrastructure.cluster.x-k8s.io": Admission(
+        of_both_versions(proxmox_machine_template.validate)
+    ),
+    "proxmoxconnections.infrastructure.cluster.x-k8s.io": Admission(proxmox_connection.validate),
+    "proxmoxvirtualmachines.infrastructure.cluster.x-k8s.io": Admission(proxmox_virtual_machine.validate),
 }
 """By `plural.group`."""

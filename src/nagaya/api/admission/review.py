@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from nagaya.api.admission.catalog import ADMISSION, Admission
+from nagaya.api.admission.catalog import ADMISSION, Admission, Look
 from nagaya.api.admission.content import Content, mapping, text
 from nagaya.api.admission.field_error import FieldError, aggregate
 from nagaya.api.admission.golang import quote
@@ -37,13 +37,37 @@ def _defaulted(admission: Admission, request: Content) -> dict[str, Any]:
     return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
 
 
-def validate(review: Content) -> dict[str, Any]:
-    """The answer of a validating webhook: allowed, or a Status that names every field that is wrong."""
-    return _answered(review, _validated)
+def needs(review: Content) -> tuple[str, ...]:
+    """The resources, as `plural.group`, whose objects have to be known to answer a review."""
+    request = mapping(review, "request")
+    admission = _admission(request)
+    if admission is None or not admission.needs:
+        return ()
+    new, old = _objects(request)
+    changed = old is None or new.get("spec") != old.get("spec")
+    return admission.needs if changed or text(request, "operation") == "DELETE" else ()
 
 
-def _validated(admission: Admission, request: Content) -> dict[str, Any]:
-    errors = admission.validate(*_objects(request))
+def _nothing(_: str) -> Sequence[Content]:
+    return ()
+
+
+def validate(review: Content, look: Look = _nothing) -> dict[str, Any]:
+    """The answer of a validating webhook: allowed, or a Status that names every field that is wrong. `look` lists what
+    `needs` asks for."""
+    request = mapping(review, "request")
+    admission = _admission(request)
+    if admission is not None and admission.keeps is not None and text(request, "operation") == "DELETE":
+        why = admission.keeps(mapping(request, "oldObject"), look)
+        return _answer(request, _denied(why, 400, "BadRequest") if why else {"allowed": True})
+    return _answered(review, lambda found, asked: _validated(found, asked, look))
+
+
+def _validated(admission: Admission, request: Content, look: Look) -> dict[str, Any]:
+    new, old = _objects(request)
+    errors = admission.validate(new, old)
+    if not errors and admission.beside is not None:
+        errors = admission.beside(new, old, look)
     return {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True}
 
 

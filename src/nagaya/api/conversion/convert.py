@@ -13,7 +13,9 @@ from nagaya.api.conversion import v1alpha1, v1beta1
 from nagaya.api.conversion.draft import Draft
 from nagaya.api.conversion.finding import Finding, subject_of
 from nagaya.api.conversion.fit import Fitting
+from nagaya.api.conversion.proxmox import objects as capmox
 from nagaya.api.conversion.v1alpha1.infrastructure import Infrastructure
+from nagaya.api.ipam import v1alpha1 as pools
 
 TARGET: Final = "v1beta2"
 CONVERSION_DATA: Final = "cluster.x-k8s.io/conversion-data"
@@ -44,8 +46,12 @@ def convert(objects: Iterable[Mapping[str, Any]], infrastructure: Infrastructure
             subject = subject_of(each)
             _without_server_fields(each, findings)
             result += (_fitted(made, subject, findings) for made in legacy.convert(each))
+        elif each.get("apiVersion") == pools.OLD_API_VERSION and each["kind"] in pools.POOL_KINDS:
+            result.append(_pool(each, findings))
         elif version in v1beta1.VERSIONS.get(group, ()) and (group, each["kind"]) in v1beta1.KINDS:
             result.append(_from_v1beta1(each, group, findings))
+        elif each.get("apiVersion") == capmox.OLD_API_VERSION and each["kind"] in capmox.KINDS:
+            result.append(_from_capmox(each, findings))
         else:
             _tell_of_unknown(each, group, version, findings)
             result.append(each)
@@ -60,6 +66,33 @@ def _from_v1beta1(content: dict[str, Any], group: str, findings: list[Finding]) 
     content["apiVersion"] = f"{group}/{TARGET}"
     v1beta1.KINDS[group, content["kind"]](Draft(content, findings, subject, namespace or ""))
     return _fitted(content, subject, findings)
+
+
+def _pool(content: dict[str, Any], findings: list[Finding]) -> dict[str, Any]:
+    """A pool of the in-cluster provider, which has versions of its own."""
+    subject = subject_of(content)
+    _without_server_fields(content, findings)
+    try:
+        return _fitted(pools.converted(content), subject, findings)
+    except ValueError as error:
+        message = f"{error}, so the object was left as it is."
+        findings.append(Finding(subject, "spec.subnet", message, loss=True))
+        return content
+
+
+def _from_capmox(content: dict[str, Any], findings: list[Finding]) -> dict[str, Any]:
+    """What v1alpha1 of CAPMOX has no place for is in an annotation of it, and comes back."""
+    draft = Draft(content, findings, subject_of(content))
+    draft.drop("status", "left out: controllers find it out anew.", loss=False)
+    for path in capmox.left_behind(content):
+        draft.report(path, f"not carried over: {capmox.NEW_API_VERSION} has no such field.", loss=True)
+    made = capmox.to_new(content)
+    made.pop("status", None)
+    annotations = made["metadata"].get("annotations") or {}
+    annotations.pop(capmox.OLD_DATA, None)
+    if not annotations:
+        made["metadata"].pop("annotations", None)
+    return _fitted(made, draft.subject, findings)
 
 
 def _without_server_fields(content: dict[str, Any], findings: list[Finding]) -> None:

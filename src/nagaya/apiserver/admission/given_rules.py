@@ -6,12 +6,13 @@ own plugins, before users' webhooks may look at the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nagaya.apiserver.admission.chain import Plugin
 from nagaya.apiserver.meta.gostring import quote
 from nagaya.apiserver.meta.status import ApiError, JsonObject, aggregate
+from nagaya.apiserver.storage import Store
 
 if TYPE_CHECKING:
     from nagaya.apiserver.admission.attributes import Attributes
@@ -36,6 +37,10 @@ class Finding(Protocol):
         ...
 
 
+Look = Callable[[str], Sequence[Mapping[str, Any]]]
+"""Lists the objects of a resource, named as in `deployments.apps`."""
+
+
 class Rules(Protocol):
     """Defaults and checks of one kind. The old object is None when one is created."""
 
@@ -47,12 +52,23 @@ class Rules(Protocol):
         """What is wrong with the object."""
         ...
 
+    @property
+    def beside(self) -> Callable[[Mapping[str, Any], Mapping[str, Any] | None, Look], Sequence[Finding]] | None:
+        """What is wrong with an object beside others, if its spec is new or another. None if nothing can be."""
+        ...
+
+    @property
+    def keeps(self) -> Callable[[Mapping[str, Any], Look], str] | None:
+        """Why an object must not be deleted; an empty text if it may be. None if it always may."""
+        ...
+
 
 class GivenRules(Plugin):
-    """Applies the rules of each kind to its creates and updates."""
+    """Applies the rules of each kind to its creates, updates and deletions."""
 
-    def __init__(self, rules: Mapping[str, Rules]) -> None:
+    def __init__(self, rules: Mapping[str, Rules], store: Store) -> None:
         self._rules = rules
+        self._store = store
         self.resources = frozenset(rules)
 
     async def mutate(self, write: Attributes) -> None:
@@ -67,11 +83,24 @@ class GivenRules(Plugin):
 
     async def validate(self, write: Attributes) -> None:
         """Refuse what is wrong."""
-        if write.object is None or write.subresource:
+        if write.subresource:
             return
-        found = self._rules[str(write.resource.group_resource)].validate(write.object, write.old)
+        rules = self._rules[str(write.resource.group_resource)]
+        if write.object is None:
+            why = rules.keeps(write.old, self._look) if rules.keeps is not None and write.old is not None else ""
+            if why:
+                raise write.forbidden(why)
+            return
+        found = rules.validate(write.object, write.old)
+        changed = write.old is None or write.old.get("spec") != write.object.get("spec")
+        if not found and changed and rules.beside is not None:
+            found = rules.beside(write.object, write.old, self._look)
         if found:
             raise _invalid(write, found)
+
+    def _look(self, resource: str) -> list[Mapping[str, Any]]:
+        plural, _, group = resource.partition(".")
+        return [record.object() for record in self._store.list(f"{group}/{plural}" if group else plural).records]
 
 
 def _invalid(write: Attributes, found: Sequence[Finding]) -> ApiError:

@@ -48,7 +48,7 @@ def default_plugins(
         RuntimeClasses(store),
         SigningRequests(backend),
         DefaultIngressClass(store),
-        *([GivenRules(rules)] if rules else []),
+        *([GivenRules(rules, store)] if rules else []),
         MutatingPolicies(backend),
         MutatingWebhooks(backend, webhooks),
         ValidatingPolicies(backend),

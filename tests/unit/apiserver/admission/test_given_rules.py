@@ -45,6 +45,9 @@ class Wrong:
 class Crews:
     """A boat has a crew of one unless it says otherwise; nobody is put ashore; pirates are not served."""
 
+    beside = None
+    keeps = None
+
     def default(self, new: Mapping[str, Any], old: Mapping[str, Any] | None, /) -> Mapping[str, Any]:
         if new["spec"].get("flag") == "skull":
             raise ValueError("no pirates")

@@ -1,0 +1,31 @@
+"""What all kinds of the Proxmox provider have in common. Names that users and tools read are CAPMOX's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from nagaya.api.definition import CLUSTERCTL_LABEL, PROVIDER_LABEL, provider_labels
+
+GROUP: Final = "infrastructure.cluster.x-k8s.io"
+VERSION: Final = "v1alpha2"
+OLD_VERSION: Final = "v1alpha1"
+"""What CAPMOX had before. It is converted, and can be served beside the other."""
+PROVIDER: Final = "infrastructure-proxmox"
+
+PROVIDER_LABELS: Final = provider_labels(PROVIDER, VERSION)
+CONNECTION_LABELS: Final[Mapping[str, str]] = {
+    CLUSTERCTL_LABEL: "",
+    f"{CLUSTERCTL_LABEL}/move-hierarchy": "",
+    PROVIDER_LABEL: PROVIDER,
+}
+"""On the CRD of connections: clusterctl moves them with all that they own, their Secrets for example."""
+RESERVATION_LABELS: Final[Mapping[str, str]] = {
+    CLUSTERCTL_LABEL: "",
+    f"{CLUSTERCTL_LABEL}/move": "",
+    PROVIDER_LABEL: PROVIDER,
+}
+"""On the CRD of reservations: clusterctl moves them, because no other object knows of a VM whose machine is gone."""
+
+SECRET_FINALIZER: Final = "proxmoxcluster.infrastructure.cluster.x-k8s.io/secret"  # noqa: S105 - a name, no secret
+"""Keeps a Secret with credentials while a ProxmoxCluster needs it to clean up."""
