@@ -23,6 +23,8 @@ class Done:
 
     code: int
     output: bytes
+    errors: bytes = b""
+    """What it said on its error output, if that was wanted apart; else it is among the rest."""
 
     @property
     def text(self) -> str:
@@ -30,17 +32,19 @@ class Done:
         return self.output.decode(errors="replace")
 
 
-async def attempt(command: Sequence[str], stdin: bytes = b"", *, timeout: float = PATIENCE) -> Done:
+async def attempt(
+    command: Sequence[str], stdin: bytes = b"", *, timeout: float = PATIENCE, errors_apart: bool = False
+) -> Done:
     """Run a program to its end, good or bad. Raises CommandFailed if it takes too long; then it is killed."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stderr=asyncio.subprocess.PIPE if errors_apart else asyncio.subprocess.STDOUT,
     )
     try:
         async with asyncio.timeout(timeout):
-            output, _ = await process.communicate(stdin)
+            output, errors = await process.communicate(stdin)
     except TimeoutError:
         raise CommandFailed(f"{shlex.join(command)} did not end within {timeout:g} s") from None
     finally:
@@ -48,7 +52,7 @@ async def attempt(command: Sequence[str], stdin: bytes = b"", *, timeout: float 
             process.kill()
             await process.wait()
     assert process.returncode is not None
-    return Done(process.returncode, output)
+    return Done(process.returncode, output, errors or b"")
 
 
 async def run(*command: str, stdin: bytes = b"", timeout: float = PATIENCE) -> bytes:

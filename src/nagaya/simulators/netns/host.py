@@ -110,11 +110,12 @@ class NetnsHost:
         address: IPv4Interface | str | None = None,
         user_data: bytes = b"#cloud-config\n",
         meta_data: Mapping[str, str] | None = None,
+        hardware_address: str = "",
     ) -> Machine:
         """Power a machine on. Returns when it runs; `Machine.finished` tells when its cloud-init has ended.
 
-        Without an address it gets one. Raises ValueError for a name that is taken or impossible, an address outside of
-        the host's network, and user data that cannot be understood.
+        Without an address it gets one, of either kind. Raises ValueError for a name that is taken or impossible, an
+        address outside of the host's network, and user data that cannot be understood.
         """
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of a machine: it must be a host name in lower case")
@@ -130,7 +131,7 @@ class NetnsHost:
         machine = Machine(self.folder / name, name, number, place, self._groups, self._bridge, self._gone)
         self._machines[name] = machine
         try:
-            await machine.power_on(config, self._programs, self._images, self._packages)
+            await machine.power_on(config, self._programs, self._images, self._packages, hardware_address)
         except BaseException:
             await machine.destroy()
             raise

@@ -85,20 +85,28 @@ class Machine:
         assert self._boot is not None, "the machine was never powered on"
         return await asyncio.shield(self._boot)
 
-    async def run(self, command: Sequence[str], stdin: bytes = b"", *, timeout: float = PATIENCE) -> Done:
+    async def run(
+        self, command: Sequence[str], stdin: bytes = b"", *, timeout: float = PATIENCE, errors_apart: bool = False
+    ) -> Done:
         """Run a program in the machine, to its end."""
         if not self.running:
             raise CommandFailed(f"machine {self.name} is not running")
         inside = ["nsenter", f"--target={self._pid}", "--all", "--", "env", "-i", "--chdir=/", *_ENVIRONMENT, *command]
-        return await attempt(self._joining(self._groups.entrances(self.name), inside), stdin, timeout=timeout)
+        command = self._joining(self._groups.entrances(self.name), inside)
+        return await attempt(command, stdin, timeout=timeout, errors_apart=errors_apart)
 
     async def power_on(
-        self, config: CloudConfig, programs: Sequence[Path], images: Sequence[bytes], packages: Path | None
+        self,
+        config: CloudConfig,
+        programs: Sequence[Path],
+        images: Sequence[bytes],
+        packages: Path | None,
+        hardware_address: str = "",
     ) -> None:
         """Start it. Its cloud-init runs on after this returns."""
         await asyncio.to_thread(self._lay_out, packages)
         await self._start(programs, packages)
-        await self._bridge.connect(self._number, self._pid, self.address, self.pods)
+        await self._bridge.connect(self._number, self._pid, self.address, self.pods, hardware_address)
         self._boot = asyncio.get_running_loop().create_task(self._come_up(config, images), name=f"boot of {self.name}")
         # Whoever never asks how it went has its log to look at.
         self._boot.add_done_callback(lambda task: task.cancelled() or task.exception())

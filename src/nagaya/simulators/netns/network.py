@@ -86,10 +86,13 @@ class Bridge:
             if name == self.name or name.startswith(f"{self.name}."):
                 await attempt([self._ip, "link", "delete", name])  # the other end may just have taken it away
 
-    async def connect(self, number: int, pid: int, address: IPv4Interface, pods: IPv4Network) -> None:
+    async def connect(
+        self, number: int, pid: int, address: IPv4Interface, pods: IPv4Network, hardware_address: str = ""
+    ) -> None:
         """A cable from the bridge to the network namespace of a process, where it becomes eth0."""
         cable = self._cable(number)
-        await run(self._ip, "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+        hardware = ("address", hardware_address) if hardware_address else ()
+        await run(self._ip, "link", "add", cable, "type", "veth", "peer", "name", "eth0", *hardware, "netns", str(pid))
         await run(self._ip, "link", "set", cable, "master", self.name, "up")
         inside = ("nsenter", f"--net=/proc/{pid}/ns/net", "--")
         await run(*inside, self._ip, "link", "set", "lo", "up")

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
 FIRST = 50
 """The first number that a router hands out in a network."""
+
+
+class Leases(Protocol):
+    """Whoever hands out addresses."""
+
+    def lease(self, mac: str) -> str:
+        """The address of a device, with the length of the network's prefix."""
 
 
 class Router:
@@ -30,7 +37,7 @@ class Router:
         return self._leases[mac]
 
 
-def configured(network: str, devices: Mapping[str, str], router: Router) -> dict[str, tuple[str, list[str]]]:
+def configured(network: str, devices: Mapping[str, str], router: Leases) -> dict[str, tuple[str, list[str]]]:
     """Names and addresses of devices, given with their hardware addresses, by what boot data says of the network.
 
     Without boot data each device asks the router. Data that cannot be read is as good as none.

@@ -18,12 +18,19 @@ import yaml
 from nagaya.simulators.proxmox.guests import programs, systems
 from nagaya.simulators.proxmox.guests.addresses import Router, configured
 from nagaya.simulators.proxmox.guests.backend import Agent, AgentError, Machine
+from nagaya.simulators.proxmox.guests.boot_data import CONFIG_DRIVE, NOCLOUD
 from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.qemu.networks import networks_of
 from nagaya.world import World
 
 RESULT = "/run/cloud-init/result.json"
 _FOLDERS = frozenset({"/", "/etc", "/home", "/opt", "/root", "/run", "/" + "tmp", "/var/" + "tmp"})
+SOURCES = {
+    NOCLOUD: "DataSourceNoCloud [seed=/dev/sr0]",
+    CONFIG_DRIVE: "DataSourceConfigDrive [net,ver=2][source=/dev/sr0]",
+}
+FIRST_STEPS = 1.5
+"""How long the first steps of a system take, from power-on, in times that its boot takes."""
 FIRST_PID = 115
 _STATISTICS = ("rx-bytes", "rx-packets", "rx-errs", "rx-dropped", "tx-bytes", "tx-packets", "tx-errs", "tx-dropped")
 _COMMANDS = (
@@ -42,14 +49,17 @@ class PassiveGuests:
     """All of them."""
 
     def __init__(self, world: World, pace: Pace, router: Router | None = None) -> None:
-        self._world = world
-        self._pace = pace
-        self._router = router or Router()
+        self.world = world
+        self.pace = pace
+        self.router = router or Router()
         self.machines: dict[int, PassiveMachine] = {}
 
     def power_on(self, machine: Machine) -> None:
         """It has been switched on."""
-        self.machines[machine.vmid] = PassiveMachine(machine, self._world, self._pace, self._router)
+        self.machines[machine.vmid] = self._made(machine)
+
+    def _made(self, machine: Machine) -> PassiveMachine:
+        return PassiveMachine(machine, self.world, self.pace, self.router)
 
     def power_off(self, vmid: int) -> None:
         """It has no power any more."""
@@ -94,6 +104,7 @@ class PassiveMachine:
         self._pace = pace
         self._on = world.clock.monotonic()
         self._shutting: asyncio.TimerHandle | None = None
+        self._ended = False
         self._pids = itertools.count(FIRST_PID, 2)
         self._running: dict[int, tuple[float, programs.Outcome]] = {}
         self._frozen = False
@@ -102,13 +113,13 @@ class PassiveMachine:
         }
         data = machine.boot_data
         self._interfaces = configured(data.network if data else "", self._devices, router) if machine.system else {}
-        self.hostname = _hostname(machine)
+        self.hostname = hostname_of(machine)
         self._written: dict[str, bytes] = {"/etc/hostname": f"{self.hostname}\n".encode()}
 
     @property
     def awake(self) -> bool:
         """Whether the agent is there and has had the time to start."""
-        return self._system is not None and self._system.agent and self._age >= self._pace.boot
+        return not self._ended and self._system is not None and self._system.agent and self._age >= self._pace.boot
 
     @property
     def _age(self) -> float:
@@ -117,17 +128,27 @@ class PassiveMachine:
     @property
     def _settled(self) -> bool:
         """Whether the first steps after booting are done."""
-        return self._age >= 1.5 * self._pace.boot
+        return self._age >= FIRST_STEPS * self._pace.boot
+
+    @property
+    def _errors(self) -> tuple[str, ...]:
+        """What went wrong with them, as cloud-init's result has it."""
+        return ()
 
     def end(self) -> None:
         """Its power is gone."""
+        self._ended = True
         if self._shutting is not None:
             self._shutting.cancel()
 
     def shut_down(self) -> None:
         """Switch itself off, if there is a system that can."""
         if self._system is not None and self._shutting is None:
-            self._shutting = asyncio.get_running_loop().call_later(self._pace.shutdown, self.machine.powered_off)
+            self._shutting = asyncio.get_running_loop().call_later(self._pace.shutdown, self._switch_off)
+
+    def _switch_off(self) -> None:
+        self.end()
+        self.machine.powered_off()
 
     async def ask(self, command: str, arguments: Mapping[str, Any]) -> Any:
         """Answer as the agent."""
@@ -140,14 +161,18 @@ class PassiveMachine:
     def _files(self) -> dict[str, bytes]:
         if not self._settled or self.machine.boot_data is None:
             return self._written
-        source = "DataSourceNoCloud [seed=/dev/sr0]"
-        result = {"v1": {"datasource": source, "errors": []}}
+        result = {"v1": {"datasource": SOURCES[self.machine.boot_data.label], "errors": [*self._errors]}}
         return {RESULT: json.dumps(result, indent=1).encode() + b"\n", **self._written}
 
-    def _status(self) -> str:
+    def _status(self) -> tuple[str, str]:
+        """What `cloud-init status` says, and its detail."""
         if self.machine.boot_data is None:
-            return "disabled"
-        return "done" if self._settled else "running"
+            return "disabled", "Cloud-init disabled by cloud-init-generator"
+        if not self._settled:
+            return "running", "Running in stage: modules-final"
+        if self._errors:
+            return "error", "\n".join(self._errors)
+        return "done", SOURCES[self.machine.boot_data.label]
 
     def _ping(self, arguments: Mapping[str, Any]) -> Any:
         return {}
@@ -257,7 +282,7 @@ class PassiveMachine:
         return answer
 
 
-def _hostname(machine: Machine) -> str:
+def hostname_of(machine: Machine) -> str:
     """The name in the boot data, or that of the machine."""
     for text in (machine.boot_data.user, machine.boot_data.meta) if machine.boot_data is not None else ():
         try:

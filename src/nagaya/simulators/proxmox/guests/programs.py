@@ -30,8 +30,8 @@ class Surroundings:
 
     files: Mapping[str, bytes]
     hostname: str
-    boot_status: Callable[[], str]
-    """What `cloud-init status` says."""
+    boot_status: Callable[[], tuple[str, str]]
+    """What `cloud-init status` says, and its detail."""
 
 
 def exists(path: str, surroundings: Surroundings) -> bool:
@@ -112,8 +112,12 @@ def _test(words: list[str], given: str, surroundings: Surroundings) -> Outcome:
 def _cloud_init(words: list[str], given: str, surroundings: Surroundings) -> Outcome:
     if words[:1] != ["status"]:
         return Outcome()
-    status = surroundings.boot_status()
-    return Outcome(1 if status == "error" else 0, f"status: {status}\n")
+    status, detail = surroundings.boot_status()
+    said = f"status: {status}\n"
+    if "--long" in words or "-l" in words:
+        enabled = "disabled-by-generator" if status == "disabled" else "enabled-by-generator"
+        said += f"boot_status_code: {enabled}\ndetail:\n{detail}\n"
+    return Outcome(1 if status == "error" else 0, said)
 
 
 _PROGRAMS: dict[str, Callable[[list[str], str, Surroundings], Outcome]] = {
