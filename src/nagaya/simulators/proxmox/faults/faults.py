@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -148,10 +149,10 @@ class Faults:
 
 
 def api_path(path: str) -> str | None:
-    """The part of a path behind the format, None if it is not of the API."""
+    """The part of a path behind the format, without escapes; None if it is not of the API."""
     if not path.startswith(f"{ROOT}/"):
         return None
-    return "/" + path.removeprefix(f"{ROOT}/").partition("/")[2]
+    return "/" + unquote(path.removeprefix(f"{ROOT}/").partition("/")[2])
 
 
 def _refusal(fault: Fault) -> Answer:

@@ -63,6 +63,16 @@ def test_slow_calls_are_done_late_and_late_ones_at_once(kind: Kind, done_at_once
     run(main())
 
 
+def test_a_path_is_meant_whether_its_characters_are_escaped_or_not() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            Faults(lab.emulator).set(Fault(Kind.FAIL, Calls("GET", "/nodes/pve1/tasks/UPID:pve1:*"), status=500))
+            assert (await lab.ask("GET", "/nodes/pve1/tasks/UPID%3Apve1%3A0/status")).status == 500
+            assert (await lab.ask("GET", "/nodes/pve1/tasks/UPID:pve1:0/status")).status == 500
+
+    run(main())
+
+
 def test_a_call_that_hangs_is_never_answered() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
