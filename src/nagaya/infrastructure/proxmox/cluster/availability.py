@@ -1,0 +1,61 @@
+"""Whether Proxmox VE is there for a cluster, as its ProxmoxConnection says, or as a look by its Secret shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.proxmox.conditions import ProxmoxClusterReason as Reason
+from nagaya.api.proxmox.conditions import ProxmoxConnectionCondition
+from nagaya.api.proxmox.proxmox_connection import ProxmoxConnection
+from nagaya.infrastructure.proxmox.client.errors import Unauthorized
+from nagaya.infrastructure.proxmox.connection.look import Look
+from nagaya.infrastructure.proxmox.connection.reference import NoConnection
+from nagaya.infrastructure.proxmox.connection.status import privileges_complete, quorate
+from nagaya.kube.conditions import get
+
+_NOT_YET: Final = "It has not been looked at yet."
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether Proxmox VE can be used."""
+
+    holds: bool
+    reason: str
+    sentence: str = ""
+    datacenter: str = ""
+    hosts: frozenset[str] = frozenset()
+    """The hosts that there are; empty if that is not known."""
+
+
+def of_problem(problem: NoConnection) -> Availability:
+    """There is no way to it."""
+    return Availability(False, problem.reason, str(problem))
+
+
+def of_connection(connection: ProxmoxConnection) -> Availability:
+    """As a connection says."""
+    ready = get(connection.status.conditions, ProxmoxConnectionCondition.READY)
+    datacenter, hosts = connection.status.datacenter, frozenset(host.name for host in connection.status.hosts)
+    if ready is not None and ready.status == "True":
+        return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts)
+    why = _NOT_YET if ready is None else ready.message or ready.reason
+    sentence = f"ProxmoxConnection {connection.metadata.name} is not ready: {why}"
+    return Availability(False, Reason.CONNECTION_NOT_READY, sentence, datacenter, hosts)
+
+
+def of_look(seen: Look) -> Availability:
+    """As a look by a Secret shows, with CAPMOX's reasons."""
+    findings = None if seen.connected is None else seen.connected.findings
+    datacenter = "" if findings is None else findings.datacenter
+    if isinstance(seen.problem, NoConnection):
+        return of_problem(seen.problem)
+    if seen.problem is not None:
+        reason = Reason.SECRET_UNUSABLE if isinstance(seen.problem, Unauthorized) else Reason.PROXMOX_UNREACHABLE
+        return Availability(False, reason, str(seen.problem), datacenter)
+    hosts = frozenset() if seen.snapshot is None else frozenset(seen.snapshot.hosts)
+    for each in (privileges_complete(seen), quorate(seen)):
+        if each.status == "False":
+            return Availability(False, Reason.CONNECTION_NOT_READY, each.message, datacenter, hosts)
+    return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts)

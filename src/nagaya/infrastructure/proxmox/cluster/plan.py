@@ -1,0 +1,193 @@
+"""What to do for a ProxmoxCluster: pools for its machines, an address for its API, and at its end nothing left behind.
+
+Pools, the claim and the endpoint do not need Proxmox VE, so they are made while it is away. The cluster is ready for
+machines when all of it is there, and stays so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from nagaya.api.cluster.cluster_network import Endpoint
+from nagaya.api.ipam.in_cluster_ip_pool import DISJOINT, INVALID_SPEC
+from nagaya.api.ipam.in_cluster_ip_pool import READY as POOL_READY
+from nagaya.api.ipam.ip_address_claim import READY as CLAIM_READY
+from nagaya.api.proxmox.conditions import ProxmoxClusterReason as Reason
+from nagaya.api.proxmox.proxmox_cluster_spec import DEFAULT_PORT
+from nagaya.infrastructure.proxmox.cluster.pools import WantedPool, wanted_pools
+from nagaya.infrastructure.proxmox.cluster.seen import Seen
+from nagaya.kube.conditions import get, is_false
+
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done, and what is known from now on."""
+
+    reason: str
+    sentence: str = ""
+    hold: bool = False
+    """Whether things are made that have to be cleaned up."""
+    pools: tuple[WantedPool, ...] = ()
+    """The pools that there are to be."""
+    own_secret: bool = False
+    """Whether the Secret is to stay until the cluster is gone."""
+    claim: bool = False
+    """Whether an address for the API is to be claimed."""
+    endpoint: Endpoint | None = None
+    """The address of the API, if that has to be written down."""
+    provisioned: bool = False
+    drop_claim: bool = False
+    release: bool = False
+    """Whether everything ends: the Secret is let go, then the cluster."""
+
+
+def plan(seen: Seen) -> Plan:
+    """A cluster is ready when Proxmox VE is, its pools are there, and its API has an address."""
+    if seen.proxmox.metadata.deleting:
+        return _going(seen)
+    if seen.cluster is None:
+        return Plan(Reason.WAITING_FOR_OWNER, "Waiting for a Cluster to refer to this ProxmoxCluster.")
+    endpoint = _endpoint(seen)
+    steps = Plan(
+        Reason.PROVISIONED,
+        hold=True,
+        pools=wanted_pools(seen.proxmox),
+        own_secret=seen.secret is not None and not seen.secret.metadata.deleting,
+        claim=_claims(seen),
+        endpoint=endpoint if endpoint != seen.proxmox.spec.control_plane_endpoint else None,
+        provisioned=seen.provisioned,
+    )
+    why = _obstacle(seen, steps, endpoint)
+    if why is not None:
+        return replace(steps, reason=why[0], sentence=why[1])
+    return replace(steps, sentence=_remark(seen), provisioned=True)
+
+
+def blocked(steps: Plan, refused: str) -> Plan:
+    """A plan of which the API refused a part. What became true earlier stays true: the status sees to that."""
+    if steps.release or steps.drop_claim:
+        return steps
+    return replace(steps, reason=Reason.WAITING_FOR_ADDRESS_POOLS, sentence=refused, provisioned=False)
+
+
+def _obstacle(seen: Seen, steps: Plan, endpoint: Endpoint) -> tuple[str, str] | None:
+    """Why machines cannot be made yet, or not any more."""
+    if not seen.availability.holds:
+        return Reason.WAITING_FOR_PROXMOX, seen.availability.sentence
+    if unknown := _unknown_hosts(seen):
+        hosts, known = ", ".join(unknown), ", ".join(sorted(seen.availability.hosts))
+        return (
+            Reason.UNKNOWN_HOSTS,
+            f"Proxmox VE has no hosts called {hosts}, but {known}: correct spec.allowedNodes and spec.failureDomains.",
+        )
+    missing = [each.name for each in steps.pools if each.name not in seen.pools]
+    if missing:
+        return Reason.WAITING_FOR_ADDRESS_POOLS, f"The pools of addresses are being made: {', '.join(missing)}."
+    for name, pool in sorted(seen.pools.items()):
+        ready = get(pool.status.conditions, POOL_READY)
+        if ready is not None and ready.status == "False" and ready.reason == INVALID_SPEC:
+            return Reason.WAITING_FOR_ADDRESS_POOLS, f"InClusterIPPool {name} cannot be used: {ready.message}"
+    if endpoint.valid or seen.hosted:
+        return None
+    return _no_endpoint(seen)
+
+
+def _no_endpoint(seen: Seen) -> tuple[str, str]:
+    spec = seen.proxmox.spec
+    if spec.external_managed_control_plane:
+        part = "port" if spec.control_plane_endpoint.host else "host"
+        return (
+            Reason.MISSING_CONTROL_PLANE_ENDPOINT,
+            f"Waiting for the provider of the control plane to fill in the {part} of spec.controlPlaneEndpoint.",
+        )
+    pool = spec.control_plane_endpoint_pool_ref
+    if pool is None:
+        return (
+            Reason.MISSING_CONTROL_PLANE_ENDPOINT,
+            "The API server has no address: give spec.controlPlaneEndpoint.host an address that no machine has, or "
+            "spec.controlPlaneEndpointPoolRef a pool to take one from.",
+        )
+    told = None if seen.claim is None else get(seen.claim.status.conditions, CLAIM_READY)
+    why = f": {told.message}" if told is not None and told.status == "False" and told.message else "."
+    return (
+        Reason.WAITING_FOR_CONTROL_PLANE_ADDRESS,
+        f"Waiting for {pool.kind} {pool.name} to give an address for the API server{why}",
+    )
+
+
+def _endpoint(seen: Seen) -> Endpoint:
+    """The address of the API, as far as it is known. What is written down stays."""
+    spec = seen.proxmox.spec
+    given = spec.control_plane_endpoint
+    if given.valid:
+        return given
+    of_cluster = Endpoint() if seen.cluster is None else seen.cluster.spec.control_plane_endpoint
+    if spec.external_managed_control_plane or seen.hosted:
+        return of_cluster if of_cluster.valid and not given.host else given
+    if given.host:
+        return Endpoint(host=given.host, port=DEFAULT_PORT)
+    if of_cluster.valid:
+        return of_cluster
+    if spec.control_plane_endpoint_pool_ref is not None and seen.address:
+        return Endpoint(host=seen.address, port=given.port or DEFAULT_PORT)
+    return given
+
+
+def _claims(seen: Seen) -> bool:
+    """Whether a pool is to give the address. A claim that was made stays: the address is in use."""
+    spec = seen.proxmox.spec
+    if seen.claim is not None or spec.control_plane_endpoint_pool_ref is None or spec.control_plane_endpoint.host:
+        return False
+    elsewhere = spec.external_managed_control_plane or seen.hosted
+    given = seen.cluster is not None and seen.cluster.spec.control_plane_endpoint.valid
+    return not elsewhere and not given
+
+
+def _unknown_hosts(seen: Seen) -> tuple[str, ...]:
+    """Hosts that are named and do not exist; none as long as it is not known which do."""
+    known = seen.availability.hosts
+    if not known:
+        return ()
+    spec = seen.proxmox.spec
+    named = {*spec.allowed_nodes, *(host for domain in spec.failure_domains for host in domain.hosts)}
+    return tuple(sorted(named - known))
+
+
+def _remark(seen: Seen) -> str:
+    """What is to be known of a cluster that is ready."""
+    shared = [
+        f"InClusterIPPool {name}: {found.message}"
+        for name, pool in sorted(seen.pools.items())
+        if is_false(pool.status.conditions, DISJOINT) and (found := get(pool.status.conditions, DISJOINT)) is not None
+    ]
+    return " ".join(shared)
+
+
+def _going(seen: Seen) -> Plan:
+    owner = seen.cluster
+    if seen.machines:
+        names = sorted(each.metadata.name for each in seen.machines)
+        more = len(names) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        return Plan(
+            Reason.WAITING_FOR_MACHINES_DELETION,
+            f"Waiting for ProxmoxMachines to be gone: {', '.join(names[:_NAMED])}{rest}.",
+            provisioned=seen.provisioned,
+        )
+    if owner is not None and not owner.metadata.deleting:
+        return Plan(
+            Reason.DELETING,
+            f"Cluster {owner.metadata.name} still needs this ProxmoxCluster: delete the Cluster.",
+            provisioned=seen.provisioned,
+        )
+    if seen.claim is not None:
+        return Plan(
+            Reason.RELEASING_ADDRESSES,
+            "The address of the API server is given back to its pool.",
+            provisioned=seen.provisioned,
+            drop_claim=not seen.claim.metadata.deleting,
+        )
+    return Plan(Reason.DELETING, "Nothing is left of the cluster.", release=True)

@@ -1,0 +1,74 @@
+"""What a data center says of itself and of the credentials, when it is asked at the beginning and then every hour."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot, Token
+from nagaya.infrastructure.proxmox.client.calls import path_of
+from nagaya.infrastructure.proxmox.client.cluster import Version
+from nagaya.infrastructure.proxmox.client.errors import NotImplemented
+from nagaya.infrastructure.proxmox.privileges.held import Held
+
+OLDEST: Final = (8, 0)
+"""The oldest Proxmox VE that is supported."""
+_ROOT: Final = "pve-root-ca.pem"
+_LONGEST: Final = 40
+_DIGITS: Final = 10
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found."""
+
+    version: Version
+    datacenter: str
+    """Which Proxmox VE it is; empty if the credentials may not see enough to tell."""
+    held: Held
+    subject: str
+    """The credentials: user@realm, or user@realm!token."""
+    moment: float
+    """When it was found, on the clock that never goes back."""
+
+
+async def find(proxmox: Proxmox) -> Findings:
+    """Ask for all of it. Raises ProxmoxError."""
+    moment = proxmox.calls.world.clock.monotonic()
+    subject = _subject(proxmox)
+    version = await proxmox.cluster.version()
+    held = Held(await proxmox.access.permissions())
+    snapshot = await proxmox.inventory.get()
+    return Findings(version, await _datacenter(proxmox, snapshot), held, subject, moment)
+
+
+async def _datacenter(proxmox: Proxmox, snapshot: Snapshot) -> str:
+    """The name of the cluster, or of a host that is alone, and by what authority its certificates are signed: that is
+    made when PVE is installed, and the same on all hosts, whatever address they are reached at."""
+    if snapshot.quorate is None:
+        return ""
+    name = snapshot.cluster or min(snapshot.hosts, default="")
+    online = [host for host in snapshot.hosts.values() if host.online]
+    if not name or not online:
+        return ""
+    asked = next((host for host in online if host.local), online[0])
+    try:
+        rows = await proxmox.calls.rows(path_of("nodes", asked.name, "certificates", "info"))
+    except NotImplemented:
+        rows = []
+    prints = [str(row.get("fingerprint") or "") for row in rows if row.get("filename") == _ROOT]
+    return datacenter_id(name, prints[0] if prints else "")
+
+
+def datacenter_id(name: str, fingerprint: str) -> str:
+    """How a data center is called in names of objects."""
+    short = _OTHER.sub("-", name.lower()).strip("-")[:_LONGEST].rstrip("-") or "pve"
+    digits = fingerprint.replace(":", "").lower()[:_DIGITS]
+    return f"{short}-{digits}" if digits else short
+
+
+def _subject(proxmox: Proxmox) -> str:
+    credentials = proxmox.facts.credentials
+    return credentials.id if isinstance(credentials, Token) else credentials.user

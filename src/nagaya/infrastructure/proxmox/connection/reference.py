@@ -1,0 +1,81 @@
+"""Which credentials a ProxmoxCluster means: those of a ProxmoxConnection, or, as with CAPMOX, of a Secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.proxmox.conditions import ProxmoxClusterReason
+from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
+from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.key import Key
+
+CONNECTION: Final = "ProxmoxConnection"
+SECRET: Final = "Secret"  # noqa: S105 - a kind, no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A ProxmoxConnection, or a Secret that is used as it is."""
+
+    kind: str
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+    @property
+    def written(self) -> NamespacedConnectionReference:
+        """As reservations have it."""
+        kind = None if self.kind == CONNECTION else self.kind
+        return NamespacedConnectionReference(namespace=self.key.namespace, name=self.key.name, kind=kind)
+
+
+class NoConnection(Exception):
+    """There is no way to Proxmox VE. `reason` is one of a ProxmoxCluster; the text is a sentence with the remedy."""
+
+    def __init__(self, reason: ProxmoxClusterReason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+
+def connection_reference(connection: ProxmoxConnection) -> Reference:
+    """A connection, as it is referred to."""
+    return Reference(CONNECTION, Key.of(connection))
+
+
+def read_reference(written: NamespacedConnectionReference) -> Reference:
+    """From a reservation."""
+    return Reference(written.kind or CONNECTION, Key(written.namespace, written.name))
+
+
+def reference_of(cache: Cache, cluster: ProxmoxCluster) -> Reference:
+    """What a ProxmoxCluster means. Raises NoConnection."""
+    namespace, spec = cluster.metadata.namespace, cluster.spec
+    if spec.connection_ref is not None:
+        key = Key(namespace, spec.connection_ref.name)
+        if cache.get(PROXMOX_CONNECTIONS, key) is None:
+            raise NoConnection(
+                ProxmoxClusterReason.CONNECTION_NOT_FOUND,
+                f"ProxmoxConnection {key} does not exist: make it with `nagaya proxmox connect`, or correct "
+                "spec.connectionRef.",
+            )
+        return Reference(CONNECTION, key)
+    if spec.credentials_ref is not None and spec.credentials_ref.name:
+        return Reference(SECRET, Key(spec.credentials_ref.namespace or namespace, spec.credentials_ref.name))
+    found = cache.list(PROXMOX_CONNECTIONS, namespace)
+    if not found:
+        raise NoConnection(
+            ProxmoxClusterReason.NO_CONNECTION,
+            f"Namespace {namespace} has no ProxmoxConnection: make one with `nagaya proxmox connect`, or give "
+            "spec.credentialsRef.",
+        )
+    if len(found) > 1:
+        names = ", ".join(sorted(each.metadata.name for each in found))
+        raise NoConnection(
+            ProxmoxClusterReason.SEVERAL_CONNECTIONS,
+            f"Namespace {namespace} has several ProxmoxConnections ({names}): name one of them in spec.connectionRef.",
+        )
+    return connection_reference(found[0])

@@ -1,0 +1,140 @@
+"""What a reference says of Proxmox VE, read from the API: where it is, who asks, whom to trust."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.proxmox.conditions import ProxmoxClusterReason
+from nagaya.api.proxmox.proxmox_connection import (
+    PROXMOX_CONNECTIONS,
+    AuthorityReference,
+    ConnectionDefaults,
+    ProxmoxConnection,
+)
+from nagaya.infrastructure.proxmox.client import BadEndpoint, BadTrust, Facts
+from nagaya.infrastructure.proxmox.client.facts import read
+from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, NoConnection, Reference
+from nagaya.infrastructure.proxmox.connection.secrets import CONFIG_MAPS, CREDENTIALS
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.client import Client
+from nagaya.kube.errors import NotFound
+from nagaya.kube.key import Key
+
+_AUTHORITY_KEY: Final = "ca.crt"
+_CONFIG_MAP: Final = "ConfigMap"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is read for a reference."""
+
+    secret: Key
+    connection: ProxmoxConnection | None = None
+
+    @property
+    def pool(self) -> str:
+        """Where machines are put that say nothing themselves."""
+        return "" if self.connection is None else self.connection.spec.pool
+
+    @property
+    def known_as(self) -> str:
+        """Which Proxmox VE it was when it was first seen; empty if it was not, or if only a Secret is given."""
+        return "" if self.connection is None else self.connection.status.datacenter
+
+    @property
+    def defaults(self) -> ConnectionDefaults:
+        """What machines get that say nothing themselves."""
+        found = None if self.connection is None else self.connection.spec.defaults
+        return found or ConnectionDefaults()
+
+
+class Unusable(NoConnection):
+    """What is given cannot be used. `part` says what is wrong: secret, endpoint or trust."""
+
+    def __init__(self, reason: ProxmoxClusterReason, sentence: str, part: str) -> None:
+        super().__init__(reason, sentence)
+        self.part = part
+
+
+def source_of(cache: Cache, reference: Reference) -> Source:
+    """Where to read, by cached reads alone. Raises NoConnection."""
+    if reference.kind != CONNECTION:
+        return Source(reference.key)
+    connection = cache.get(PROXMOX_CONNECTIONS, reference.key)
+    if connection is None:
+        raise NoConnection(
+            ProxmoxClusterReason.CONNECTION_NOT_FOUND,
+            f"ProxmoxConnection {reference.key} does not exist: make it with `nagaya proxmox connect`.",
+        )
+    named = connection.spec.credentials_ref
+    return Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
+
+
+def version_of(cache: Cache, source: Source) -> tuple[str, ...]:
+    """What changes when the content of a source does, as far as the cache knows."""
+    keys = [source.secret]
+    generation = ""
+    if source.connection is not None:
+        metadata, authority = source.connection.metadata, source.connection.spec.ca_ref
+        generation = f"{metadata.uid}/{metadata.generation}"
+        if authority is not None and authority.kind != _CONFIG_MAP:
+            keys.append(Key(metadata.namespace, authority.name))
+    found = [cache.get(CREDENTIALS, key) for key in keys]
+    return (generation, *("" if each is None else each.metadata.resource_version for each in found))
+
+
+def is_watched(source: Source) -> bool:
+    """Whether the cache hears of every change. It does not of ConfigMaps."""
+    authority = None if source.connection is None else source.connection.spec.ca_ref
+    return authority is None or authority.kind != _CONFIG_MAP
+
+
+async def facts_of(client: Client, reference: Reference, source: Source) -> Facts:
+    """Read what the source says. Raises Unusable, with a sentence that repeats no secret."""
+    try:
+        secret = await client.get(CREDENTIALS, source.secret.namespace, source.secret.name)
+    except NotFound:
+        raise Unusable(
+            ProxmoxClusterReason.SECRET_MISSING,
+            f"Secret {source.secret} does not exist: make it with `nagaya proxmox connect`, or by hand with the keys "
+            "url, token and secret.",
+            "missing",
+        ) from None
+    spec = None if source.connection is None else source.connection.spec
+    authority = ""
+    if source.connection is not None and spec is not None and spec.ca_ref is not None:
+        authority = await _authority(client, source.connection.metadata.namespace, spec.ca_ref)
+    try:
+        return read(
+            secret.values,
+            endpoints=() if spec is None else spec.endpoints,
+            authority=authority,
+            fingerprints=(spec.fingerprint,) if spec is not None and spec.fingerprint else (),
+            insecure=bool(spec is not None and spec.insecure),
+            name=str(reference.key),
+        )
+    except ValueError as error:
+        part = "endpoint" if isinstance(error, BadEndpoint) else "trust" if isinstance(error, BadTrust) else "secret"
+        where = f"Secret {source.secret}" if reference.kind != CONNECTION or part == "secret" else str(reference)
+        raise Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, f"{where} cannot be used: {error}.", part) from error
+
+
+async def _authority(client: Client, namespace: str, reference: AuthorityReference) -> str:
+    kind, name = reference.kind or "Secret", reference.key or _AUTHORITY_KEY
+    try:
+        if kind == _CONFIG_MAP:
+            text = (await client.get(CONFIG_MAPS, namespace, reference.name)).data.get(name, "")
+        else:
+            secret = await client.get(CREDENTIALS, namespace, reference.name)
+            text = secret.values.get(name, b"").decode(errors="replace")
+    except NotFound:
+        text = ""
+    if not text:
+        raise Unusable(
+            ProxmoxClusterReason.SECRET_UNUSABLE,
+            f"{kind} {namespace}/{reference.name} with the key {name} does not exist: it is to have the certificate of "
+            "the hosts' authority (/etc/pve/pve-root-ca.pem), as spec.caRef says.",
+            "trust",
+        )
+    return text

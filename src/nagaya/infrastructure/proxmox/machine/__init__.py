@@ -1,0 +1,1 @@
+"""ProxmoxMachines: from a wish to a VM that is a Node, and back to nothing."""

@@ -1,0 +1,334 @@
+"""The calls that a plan for a machine needs. Any of them may be the last, and any reply may be lost: the next look at
+the world shows what came of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from nagaya.api.cluster import labels
+from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
+from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES, ProxmoxMachine
+from nagaya.api.proxmox.proxmox_virtual_machine import FINALIZER as RESERVED
+from nagaya.api.proxmox.proxmox_virtual_machine import (
+    PROXMOX_VIRTUAL_MACHINES,
+    ProxmoxVirtualMachine,
+    ProxmoxVirtualMachinePhase,
+    reservation_name,
+)
+from nagaya.clusters.finalizer import release
+from nagaya.clusters.owners import controller
+from nagaya.infrastructure.proxmox.boot import ignition, iso9660, nocloud
+from nagaya.infrastructure.proxmox.client import Proxmox, Upid
+from nagaya.infrastructure.proxmox.client import Upload as File
+from nagaya.infrastructure.proxmox.client.errors import NotFound as VolumeNotFound
+from nagaya.infrastructure.proxmox.machine.seen import Seen
+from nagaya.infrastructure.proxmox.machine.steps import (
+    Adopt,
+    Attach,
+    ClaimAddresses,
+    CloneTemplate,
+    Configure,
+    Eject,
+    GiveUpReservation,
+    LeaveToReaper,
+    Name,
+    ReleaseClaims,
+    Remove,
+    Reserve,
+    Resize,
+    Resume,
+    Start,
+    Step,
+    Upload,
+)
+from nagaya.infrastructure.proxmox.virtual_machine.link import Link
+from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked, read
+from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, leftovers, remove
+from nagaya.kube.api import Api
+from nagaya.kube.errors import AlreadyExists, NotFound
+from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
+from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
+
+log = logging.getLogger(__name__)
+
+HIGHEST_VMID: Final = 999_999_999
+_FORMAT: Final = "format"
+_IGNITION: Final = "ignition"
+
+
+class NoVmid(Exception):
+    """No VMID can be had. The message says why."""
+
+
+class UnusableBootData(Exception):
+    """The boot data cannot be given to the machine. The message says why."""
+
+
+async def hold(api: Api, machine: ProxmoxMachine) -> ProxmoxMachine:
+    """The machine begins: what is made for it from here on is cleaned up."""
+    return await api.metadata(PROXMOX_MACHINES, machine, finalizers=(*machine.metadata.finalizers, FINALIZER))
+
+
+async def carry_out(rt: Runtime, api: Api, seen: Seen, link: Link, step: Step) -> Upid | None:
+    """Do it. Returns the task that was begun, if it takes one. Raises ProxmoxError, NoVmid, UnusableBootData."""
+    proxmox, vmid = link.proxmox, seen.objects.vmid or 0
+    match step:
+        case Reserve(pool):
+            await _reserve(rt, api, seen, link, pool)
+        case Adopt(node, pool):
+            await _adopt(rt, api, seen, link, node, pool)
+        case CloneTemplate():
+            return await _clone(seen, proxmox, step)
+        case Name(number, provider_id):
+            content = {"spec": {"virtualMachineID": number, "providerID": provider_id}}
+            await api.merge(PROXMOX_MACHINES, seen.machine, content)
+        case Configure(node, change, digest):
+            given = dict(change.options)
+            if change.volumes:
+                return await proxmox.machines.begin_configure(node, vmid, given, delete=change.delete, digest=digest)
+            await proxmox.machines.configure(node, vmid, given, delete=change.delete, digest=digest)
+        case Resize(node, disk, size):
+            return await proxmox.machines.resize(node, vmid, disk, size)
+        case ClaimAddresses(claims):
+            for claim in claims:
+                await _claim(api, seen, claim.name, claim.pool.kind, claim.pool.name, claim.pool.api_group)
+        case Upload(node, storage, _):
+            image = await _boot_image(rt, seen, step)
+            return await proxmox.storages.upload(node, storage, "iso", File(boot_image(vmid), image))
+        case Attach(node, slot, volume, digest):
+            options = {slot: f"{volume},media=cdrom"}
+            await proxmox.machines.configure(node, vmid, options, digest=digest)
+        case Start(node):
+            return await proxmox.machines.start(node, vmid)
+        case Resume(node):
+            return await proxmox.machines.resume(node, vmid)
+        case Eject():
+            return await _eject(proxmox, vmid, step)
+        case Remove(what):
+            identity = seen.objects.identity
+            return await remove(proxmox, identity, what) if identity is not None else None
+        case GiveUpReservation() | LeaveToReaper() | ReleaseClaims():
+            await let_go(rt, api, seen, step)
+    return None
+
+
+async def let_go(rt: Runtime, api: Api, seen: Seen, step: GiveUpReservation | LeaveToReaper | ReleaseClaims) -> None:
+    """Those steps that need nobody but our own API."""
+    reservation = seen.objects.reservation
+    if isinstance(step, ReleaseClaims):
+        for claim in seen.objects.claims.values():
+            await api.delete(IP_ADDRESS_CLAIMS, claim)
+    elif reservation is None:
+        return
+    elif isinstance(step, LeaveToReaper):
+        told = {"node": step.node, "phase": ProxmoxVirtualMachinePhase.ORPHANED.value}
+        await tell_reservation(api, reservation, told)
+    else:
+        if step.why:
+            rt.recorder.warning(PROXMOX_MACHINES, seen.machine, "VMIDGivenUp", step.why)
+        await give_up(rt, api, reservation)
+
+
+async def give_up(rt: Runtime, api: Api, reservation: ProxmoxVirtualMachine) -> None:
+    """Let a VMID go."""
+    left = await api.delete(PROXMOX_VIRTUAL_MACHINES, reservation)
+    if left is not None:
+        await release(rt, api, PROXMOX_VIRTUAL_MACHINES, left, RESERVED)
+
+
+async def tell_reservation(api: Api, reservation: ProxmoxVirtualMachine, told: dict[str, str]) -> None:
+    """Write down in a reservation where its VM is, and how far."""
+    await api.status(
+        PROXMOX_VIRTUAL_MACHINES, reservation, told, fields=("node", "phase", "task", "message")
+    )  # fmt: skip
+
+
+async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str) -> None:
+    machine = seen.machine
+    async for vmid in _free(rt, seen, link):
+        if await _make_reservation(rt, api, seen, link, vmid, pool):
+            log.info("proxmox machine %s: VMID %d is reserved", Key.of(machine), vmid)
+            return
+    given = machine.spec.vm_id_range
+    where = f" from {given.start} to {given.end} (vmIDRange)" if given is not None else ""
+    raise NoVmid(f"No VMID is free{where}.")
+
+
+async def _adopt(rt: Runtime, api: Api, seen: Seen, link: Link, node: str, pool: str) -> None:
+    """The marker first: a reservation without it would take the VM for somebody else's."""
+    machine, vmid, found = seen.machine, seen.objects.vmid or 0, seen.found
+    assert found is not None
+    marker, description = _marker(machine, machine.metadata.uid), found.config.get("description")
+    if read(description) != marker:
+        options = {"description": marked(description, marker)}
+        await link.proxmox.machines.configure(node, vmid, options, digest=found.config.digest)
+    if not await _make_reservation(rt, api, seen, link, vmid, pool):
+        name = reservation_name(link.datacenter, vmid)
+        raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {vmid} is not ours.")
+
+
+async def _make_reservation(rt: Runtime, api: Api, seen: Seen, link: Link, vmid: int, pool: str) -> bool:
+    """Whether the VMID is now reserved for this very machine. The API server lets one of all who try have it."""
+    try:
+        await api.create(PROXMOX_VIRTUAL_MACHINES, _reservation(seen, link, vmid, pool))
+    except AlreadyExists:
+        try:
+            there = await rt.client.get(PROXMOX_VIRTUAL_MACHINES, "", reservation_name(link.datacenter, vmid))
+        except NotFound:
+            return False
+        if there.spec.machine_ref.uid != seen.machine.metadata.uid or there.metadata.deleting:
+            return False
+        # An earlier try of ours whose answer was lost: taking another VMID would leave this one behind.
+        rt.cache.wrote(PROXMOX_VIRTUAL_MACHINES, there)
+    return True
+
+
+def _marker(machine: ProxmoxMachine, uid: str) -> Marker:
+    cluster, namespace = machine.metadata.labels.get(labels.CLUSTER_NAME, ""), machine.metadata.namespace
+    return Marker(f"{namespace}/{machine.metadata.name}", uid, f"{namespace}/{cluster}")
+
+
+def _reservation(seen: Seen, link: Link, vmid: int, pool: str) -> dict[str, Any]:
+    machine = seen.machine
+    return {
+        "metadata": {
+            "name": reservation_name(link.datacenter, vmid),
+            "finalizers": [RESERVED],
+            "labels": {labels.CLUSTER_NAME: machine.metadata.labels.get(labels.CLUSTER_NAME, "")},
+        },
+        "spec": {
+            "datacenter": link.datacenter,
+            "vmid": vmid,
+            "machineRef": {
+                "namespace": machine.metadata.namespace,
+                "name": machine.metadata.name,
+                "uid": machine.metadata.uid,
+            },
+            "connectionRef": {
+                "namespace": link.reference.namespace,
+                "name": link.reference.name,
+                **({"kind": link.reference.kind} if link.reference.kind else {}),
+            },
+            "name": machine.metadata.name,
+            **({"pool": pool} if pool else {}),
+        },
+    }
+
+
+async def _free(rt: Runtime, seen: Seen, link: Link) -> AsyncIterator[int]:
+    """VMIDs that nobody has, in our API or in Proxmox VE, the lowest first. Nothing of that is sure until reserved."""
+    given = seen.machine.spec.vm_id_range
+    reserved = {
+        each.spec.vmid
+        for each in rt.cache.list(PROXMOX_VIRTUAL_MACHINES)
+        if each.spec.datacenter == link.datacenter
+    }  # fmt: skip
+    snapshot = seen.snapshot
+    seen_there = {*snapshot.machines, *snapshot.containers} if snapshot is not None else set()
+    first = given.start if given is not None else await link.proxmox.cluster.next_id()
+    last = given.end if given is not None else HIGHEST_VMID
+    for vmid in range(first, last + 1):
+        # What the credentials may not see is in no list, so each candidate is asked for by itself.
+        if vmid not in reserved and vmid not in seen_there and await link.proxmox.cluster.is_free(vmid):
+            yield vmid
+
+
+async def _clone(seen: Seen, proxmox: Proxmox, step: CloneTemplate) -> Upid:
+    machine, reservation, placed = seen.machine, seen.objects.reservation, step.placed
+    assert reservation is not None
+    spec, whose = machine.spec, reservation.spec.machine_ref
+    marker = _marker(machine, whose.uid)
+    full = spec.full is not False
+    return await proxmox.machines.clone(
+        placed.template.host,
+        placed.template.vmid,
+        reservation.spec.vmid,
+        name=reservation.spec.name,
+        description=marked(spec.description, marker),
+        pool=reservation.spec.pool,
+        full=full,
+        storage=placed.disks.copied_to if full else "",
+        format=(spec.format or "") if full else "",
+        target=placed.host if placed.to_another_host else "",
+        snapshot=spec.snap_name,
+    )
+
+
+async def _claim(api: Api, seen: Seen, name: str, kind: str, pool: str, group: str) -> None:
+    machine = seen.machine
+    cluster = machine.metadata.labels.get(labels.CLUSTER_NAME, "")
+    owner = controller(PROXMOX_MACHINES, machine)
+    content = {
+        "metadata": {
+            "namespace": machine.metadata.namespace,
+            "name": name,
+            "labels": {labels.CLUSTER_NAME: cluster},
+            "ownerReferences": [
+                {
+                    "apiVersion": owner.api_version,
+                    "kind": owner.kind,
+                    "name": owner.name,
+                    "uid": owner.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {"clusterName": cluster, "poolRef": {"apiGroup": group, "kind": kind, "name": pool}},
+    }
+    try:
+        await api.create(IP_ADDRESS_CLAIMS, content)
+    except AlreadyExists:
+        log.debug("claim %s/%s is there already", machine.metadata.namespace, name)
+
+
+async def _boot_image(rt: Runtime, seen: Seen, step: Upload) -> bytes:
+    """The CD image. Its content is secret: it is held no longer than it takes to send it."""
+    machine, owner, found = seen.machine, seen.objects.owner, seen.found
+    assert owner is not None
+    assert found is not None
+    name = owner.spec.bootstrap.data_secret_name or ""
+    try:
+        secret = await rt.client.get(TENANT_SECRETS, machine.metadata.namespace, name)
+        data = base64.b64decode(secret.data[VALUE])
+        form = base64.b64decode(secret.data.get(_FORMAT, "")).decode().strip()
+    except NotFound as error:
+        raise UnusableBootData(f"Secret {name} with the bootstrap data does not exist.") from error
+    except KeyError as error:
+        raise UnusableBootData(f"Secret {name} with the bootstrap data has no key `{VALUE}`.") from error
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise UnusableBootData(f"Secret {name} with the bootstrap data cannot be read: {error}.") from error
+    settings = machine.spec.metadata_settings
+    uuid = found.config.uuid.lower()
+    hostname = machine.metadata.name
+    meta = nocloud.meta_data(
+        uuid, hostname, owner.spec.version or "", settings is not None and settings.provider_id_injection
+    )
+    if form == _IGNITION:
+        try:
+            data = ignition.enriched(data, hostname, uuid, step.network)
+        except ignition.UnusableIgnition as error:
+            raise UnusableBootData(f"Secret {name}: {error}.") from error
+        files = nocloud.seed(data, meta, None)
+    else:
+        files = nocloud.seed(data, meta, step.network)
+    return iso9660.image(nocloud.LABEL, files, seen.now)
+
+
+async def _eject(proxmox: Proxmox, vmid: int, step: Eject) -> Upid | None:
+    """Take the image out of the drives, then remove it. The VM runs on with an empty drive."""
+    if step.slots:
+        options = dict.fromkeys(step.slots, "none,media=cdrom")
+        await proxmox.machines.configure(step.node, vmid, options, digest=step.digest)
+    for volume in await leftovers(proxmox, vmid, step.node):
+        if volume.endswith(f"iso/{boot_image(vmid)}"):
+            try:
+                return await proxmox.storages.delete(step.node, volume)
+            except VolumeNotFound:
+                continue
+    return None

@@ -1,0 +1,189 @@
+"""From a VM that is as it should be to a machine that is up: addresses, boot data, power, guest agent. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import ip_interface
+from typing import Final
+
+from nagaya.api.proxmox.addresses import DHCP
+from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
+from nagaya.api.proxmox.life import NATIVE
+from nagaya.infrastructure.proxmox.client import Phase
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.machine import network
+from nagaya.infrastructure.proxmox.machine.hardware import mac_of
+from nagaya.infrastructure.proxmox.machine.health import MADE, slots_with_image
+from nagaya.infrastructure.proxmox.machine.seen import Seen
+from nagaya.infrastructure.proxmox.machine.steps import Attach, ClaimAddresses, Plan, Resume, Said, Start, Upload
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found
+from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image
+
+GUEST_AGAIN: Final = 5.0
+"""Seconds until the guest agent is asked again: nothing tells when it is up."""
+DEFAULT_SLOT: Final = "ide0"
+_OTHER_SLOTS: Final = ("ide0", "ide1", "ide2", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5")
+_WITHOUT_IDE: Final = ("scsi30", "scsi29", "scsi28")
+UPLOAD_TASK: Final = "imgcopy"
+
+Failed = Callable[[Seen, str, str], Plan]
+
+
+def booting(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
+    """What comes after the VM is configured."""
+    machine, objects = seen.machine, seen.objects
+    infrastructure = objects.infrastructure
+    assert infrastructure is not None
+    assert objects.vmid is not None
+    wanted = network.claims(machine, infrastructure)
+    if isinstance(wanted, str):
+        return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, wanted)
+    missing = tuple(each for each in wanted if each.name not in objects.claims)
+    if missing:
+        names = ", ".join(each.name for each in missing)
+        waiting = _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, f"Addresses are claimed: {names}.")
+        return replace(waiting, step=ClaimAddresses(missing))
+    open_claims = [each for each in wanted if each.name not in objects.addresses]
+    if open_claims:
+        claims = ", ".join(f"{each.name} (pool {each.pool.name})" for each in open_claims)
+        return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, f"Waiting for the addresses of claims {claims}.")
+    told = _addressed(seen, wanted, told)
+    attached = slots_with_image(found.config, objects.vmid)
+    if not attached and machine.status.bootstrap_data_provided is not True:
+        return _give_boot_data(seen, found, wanted, told, failed)
+    told = replace(told, has_boot_data=True)
+    if not found.running:
+        why = f"The VM is started on {found.node}."
+        return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Start(found.node))
+    if found.state == "paused":
+        why = f"The VM on {found.node} is paused; it goes on."
+        return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Resume(found.node))
+    return _up(seen, found, told)
+
+
+def _give_boot_data(
+    seen: Seen, found: Found, wanted: tuple[network.WantedClaim, ...], told: Plan, failed: Failed
+) -> Plan:
+    machine, objects = seen.machine, seen.objects
+    reason = Reason.WAITING_FOR_BOOTSTRAP_DATA_RECONCILIATION
+    assert objects.infrastructure is not None
+    assert objects.vmid is not None
+    assert seen.link is not None
+    if found.running:
+        why = (
+            f"The VM on {found.node} was turned on before it had its boot data. Turn it off (`qm stop {objects.vmid}`)."
+        )
+        return replace(_waits(told, reason, why), again_after=GUEST_AGAIN)
+    delivery = machine.spec.boot_delivery
+    if not seen.link.uploads or (delivery is not None and delivery.method == NATIVE):
+        why = (
+            "Boot data are delivered on a CD image, and the credentials may not upload one. Grant "
+            "Datastore.AllocateTemplate and Datastore.Allocate on a storage for ISO images."
+        )
+        return failed(seen, Reason.NOT_AUTHORIZED, why)
+    storage = _storage(seen, found.node)
+    if not storage:
+        named = delivery.storage if delivery is not None and delivery.storage else seen.link.iso_storage
+        why = (
+            f"Host {found.node} has no storage {named} that takes CD images (content iso) and is available."
+            if named
+            else f"Host {found.node} has no storage that takes CD images (content iso) and is available."
+        )
+        return failed(seen, reason, f"{why} Add one, or name one in bootDelivery.storage.")
+    if seen.task is not None and seen.task.upid.type == UPLOAD_TASK and seen.task.phase is Phase.SUCCEEDED:
+        slot = _slot(seen, found.config)
+        volume = f"{storage}:iso/{boot_image(objects.vmid)}"
+        attaching = _waits(told, reason, f"The CD image with the boot data is put into {slot}.")
+        return replace(attaching, step=Attach(found.node, slot, volume, found.config.digest))
+    try:
+        made = network.guest_network(machine, objects.infrastructure, wanted, objects.addresses, found.config)
+    except ValueError as error:
+        return failed(seen, Reason.VM_PROVISION_FAILED, f"The network of the machine cannot be: {error}.")
+    uploading = _waits(told, reason, f"The boot data are put on storage {storage} of {found.node}.")
+    return replace(uploading, step=Upload(found.node, storage, made))
+
+
+def _storage(seen: Seen, node: str) -> str:
+    """The storage for the CD image: as told, else the first, and local ones before those that all hosts see."""
+    assert seen.link is not None
+    assert seen.snapshot is not None
+    delivery = seen.machine.spec.boot_delivery
+    named = (delivery.storage if delivery is not None else "") or seen.link.iso_storage
+    usable = [each for each in seen.snapshot.storages_on(node) if each.available and ISO in each.contents]
+    if named:
+        return named if any(each.name == named for each in usable) else ""
+    return min(usable, key=lambda each: (each.shared, each.name)).name if usable else ""
+
+
+def _slot(seen: Seen, config: MachineConfig) -> str:
+    """Where the CD goes: as told, else a place that the machine type has and nothing else is in."""
+    delivery = seen.machine.spec.boot_delivery
+    if delivery is not None and delivery.slot:
+        return delivery.slot
+    choices = _WITHOUT_IDE if config.get("machine").startswith("virt") else _OTHER_SLOTS
+    for slot in choices:
+        drive = config.disks.get(slot)
+        if drive is None or drive.leading == "none":
+            return slot
+    return DEFAULT_SLOT
+
+
+def _addressed(seen: Seen, wanted: tuple[network.WantedClaim, ...], told: Plan) -> Plan:
+    """What is known of the addresses: from the pools, and by DHCP from the guest."""
+    objects, guest = seen.objects, seen.guest
+    assert objects.infrastructure is not None
+    by_device: dict[str, list[str]] = {}
+    for claim in sorted(wanted, key=lambda each: not each.default):
+        by_device.setdefault(claim.device, []).append(objects.addresses[claim.name].spec.address)
+    first = [
+        objects.addresses[each.name].spec.address for each in sorted(wanted, key=lambda each: not each.default)
+    ]  # fmt: skip
+    if guest is not None and seen.found is not None:
+        for device in network.devices(seen.machine):
+            name = network.name_of(device)
+            if network.addressing(device, objects.infrastructure) != DHCP:
+                continue
+            mac = mac_of(seen.found.config, name).lower()
+            told_by_guest = [
+                str(parsed.ip)
+                for interface in guest.interfaces
+                if interface.mac == mac
+                for text in interface.addresses
+                if not (parsed := ip_interface(text)).is_link_local
+            ]
+            if told_by_guest:
+                by_device.setdefault(name, []).extend(told_by_guest)
+                first += told_by_guest
+    name = seen.machine.metadata.name
+    addresses = (("Hostname", name), *(("InternalIP", each) for each in dict.fromkeys(first)))
+    return replace(
+        told, addresses=addresses, device_addresses={each: tuple(found) for each, found in by_device.items()}
+    )
+
+
+def _up(seen: Seen, found: Found, told: Plan) -> Plan:
+    """Whether the guest is up. What cannot be asked is not waited for."""
+    machine, guest = seen.machine, seen.guest
+    checks = machine.spec.checks
+    if checks is None or not checks.skip_qemu_guest_agent:
+        if guest is None or not guest.answers:
+            why = f"The VM runs on {found.node}; waiting for its guest agent{f': {guest.why}' if guest else '.'}"
+            return replace(_waits(told, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=GUEST_AGAIN)
+        if checks is None or not checks.skip_cloud_init_status:
+            if guest.cloud_init == "running":
+                why = "cloud-init is at work in the guest."
+                return replace(_waits(told, Reason.WAITING_FOR_CLOUD_INIT, why), again_after=GUEST_AGAIN)
+            if guest.cloud_init not in ("done", "unknown", ""):
+                why = f"cloud-init failed in the guest: {guest.cloud_init}. See /var/log/cloud-init-output.log there."
+                return replace(_waits(told, Reason.CLOUD_INIT_FAILED, why), again_after=GUEST_AGAIN * 6)
+    if not any(kind == "InternalIP" for kind, _ in told.addresses) and (
+        checks is None or not checks.skip_qemu_guest_agent
+    ):
+        why = "The guest has no address yet: waiting for DHCP."
+        return replace(_waits(told, Reason.WAITING_FOR_CLUSTER_API_MACHINE_ADDRESSES, why), again_after=GUEST_AGAIN)
+    return replace(told, made=MADE, provisioned=True, again_after=None)
+
+
+def _waits(told: Plan, reason: str, message: str) -> Plan:
+    return replace(told, made=Said(False, reason, message))

@@ -1,0 +1,117 @@
+"""Machines that go: their VM first, then their boot data and addresses, and the reservation of the VMID last. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from nagaya.api.proxmox.conditions import ProxmoxMachineCondition
+from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
+from nagaya.api.proxmox.life import DEFAULT_STOP_SECONDS, RELEASE
+from nagaya.api.proxmox.proxmox_machine import FINALIZER
+from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachinePhase
+from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
+from nagaya.infrastructure.proxmox.machine.health import healthy
+from nagaya.infrastructure.proxmox.machine.memory import pause
+from nagaya.infrastructure.proxmox.machine.seen import Seen
+from nagaya.infrastructure.proxmox.machine.steps import (
+    GiveUpReservation,
+    LeaveToReaper,
+    Plan,
+    ReleaseClaims,
+    Remove,
+    Said,
+)
+from nagaya.infrastructure.proxmox.virtual_machine import removal
+from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
+from nagaya.kube.conditions import is_true
+
+
+def leaving(seen: Seen) -> Plan:
+    """The next step of a machine that goes."""
+    machine, objects = seen.machine, seen.objects
+    if FINALIZER not in machine.metadata.finalizers:
+        return replace(_goes(seen, Reason.DELETING, ""), silent=True)
+    found = seen.found
+    if objects.reservation is None and not _has_own(seen):
+        return _last(seen)
+    if seen.link is None or found is None:
+        told = _goes(seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when that is so.")
+        return replace(told, again_after=removal.HOST_AGAIN)
+    later = machine.status.retry_after
+    if later is not None and later > seen.now:
+        return replace(_goes(seen, "", ""), keep=True, again_after=(later - seen.now).total_seconds())
+    if objects.reservation is None and found.presence is Presence.OURS:
+        taken_in = adopting(seen)
+        return replace(_goes(seen, Reason.DELETING, taken_in.made.message), step=taken_in.step)
+    timeouts = machine.spec.timeouts
+    grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
+    if seen.task is not None and seen.task.ended and seen.task.upid.type == "qmstart":
+        seen = replace(seen, task=None)  # how a start ended is no matter any more
+    next_step = removal.removal(found, seen.task, seen.leftovers, grace)
+    return _step(seen, next_step)
+
+
+def _step(seen: Seen, made: removal.Removal) -> Plan:
+    told = _goes(seen, made.reason, made.message)
+    step = made.step
+    if isinstance(step, removal.Gone):
+        return _last(seen)
+    if isinstance(step, removal.GiveUp):
+        return replace(told, step=GiveUpReservation(made.message))
+    if isinstance(step, removal.Wait):
+        if step.host_off and _policy(seen) == RELEASE:
+            assert seen.found is not None
+            why = f"{made.message} The machine goes now, as its deletionPolicy says; the reservation of its VMID stays."
+            released = _goes(seen, Reason.RELEASED, why)
+            reservation = seen.objects.reservation
+            if reservation is not None and reservation.status.phase == ProxmoxVirtualMachinePhase.ORPHANED:
+                return replace(released, release=True)
+            return replace(released, step=LeaveToReaper(seen.found.node))
+        if step.failed:
+            return failed(seen, made.message)
+        runs = seen.task is not None and not seen.task.ended
+        known = is_true(seen.machine.status.conditions, ProxmoxMachineCondition.DELETING)
+        return replace(told, again_after=step.again_after, keep=runs and known)
+    return replace(told, step=Remove(step))
+
+
+def failed(seen: Seen, message: str) -> Plan:
+    """Something went wrong on the way: it is tried again."""
+    rest = pause(seen.failures)
+    due = seen.now + timedelta(seconds=rest)
+    told = _goes(seen, Reason.DELETION_FAILED, message)
+    return replace(told, retry_after=due, again_after=rest, failed=True, clear_task=True)
+
+
+def _last(seen: Seen) -> Plan:
+    """The VM is gone, or there never was one."""
+    told = _goes(seen, Reason.DELETING, "The VM is gone.")
+    if any(not each.metadata.deleting for each in seen.objects.claims.values()):
+        return replace(told, step=ReleaseClaims())
+    if seen.objects.reservation is not None:
+        return replace(told, step=GiveUpReservation(""))
+    return replace(told, release=True)
+
+
+def _has_own(seen: Seen) -> bool:
+    """Whether there may be a VM that no reservation tells of."""
+    absent = seen.found is not None and seen.found.presence in (Presence.ABSENT, Presence.FOREIGN)
+    return needs_adoption(seen) and bool(seen.machine.spec.provider_id) and not absent
+
+
+def _policy(seen: Seen) -> str | None:
+    shared = seen.objects.infrastructure.spec.deletion_policy if seen.objects.infrastructure is not None else None
+    return seen.machine.spec.deletion_policy or shared
+
+
+def _goes(seen: Seen, reason: str, message: str) -> Plan:
+    said = Said(True, reason, message)
+    made = Said(False, Reason.DELETING, message)
+    return Plan(
+        made,
+        healthy(seen),
+        said,
+        provisioned=seen.provisioned,
+        node=seen.found.node if seen.found is not None else seen.machine.status.proxmox_node,
+    )

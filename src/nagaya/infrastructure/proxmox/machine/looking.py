@@ -1,0 +1,211 @@
+"""The look at the world outside before each decision: no more is asked than the decision can depend on."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Final
+
+from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
+from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
+from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskState, upid
+from nagaya.infrastructure.proxmox.client.errors import AgentFailed, AgentNotReady, Forbidden, ProxmoxError
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.client.rows import MachineRow, Status
+from nagaya.infrastructure.proxmox.machine.memory import TEMPLATE_AGE, Memory
+from nagaya.infrastructure.proxmox.machine.seen import Guest, Objects, Seen
+from nagaya.infrastructure.proxmox.machine.wish import Whose, cluster_of, may_be_meant, role, template, world
+from nagaya.infrastructure.proxmox.placement import Clone, Reservation
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
+from nagaya.infrastructure.proxmox.virtual_machine.link import Link
+from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, leftovers, look
+from nagaya.kube.key import Key
+from nagaya.kube.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+MIB: Final = 1024**2
+CLOUD_INIT_RESULT: Final = "/run/cloud-init/result.json"
+
+
+async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link) -> Seen:
+    """What is seen of a machine. Raises ProxmoxError."""
+    proxmox, machine = link.proxmox, objects.machine
+    snapshot = await proxmox.inventory.get()
+    task = _task(proxmox, machine)
+    found, left = await _vm(memory, objects, link, snapshot, task)
+    guest = None
+    templates: dict[int, MachineConfig] = {}
+    if not machine.metadata.deleting and objects.infrastructure is not None:
+        if _is_up(objects, found):
+            assert found is not None
+            guest = await _ask_guest(proxmox, objects, found)
+        if found is None or found.presence is Presence.ABSENT:
+            templates = await _templates(rt, memory, objects, link, snapshot)
+    # Nothing is waited for from here on: what is promised now is still so when the decision is made.
+    inventory = None
+    if objects.infrastructure is not None:
+        inventory = world(snapshot, objects.infrastructure, templates, _owned(rt, link))
+    return Seen(
+        objects,
+        rt.world.clock.now(),
+        link,
+        "",
+        snapshot,
+        found,
+        left,
+        task,
+        guest,
+        inventory,
+        _promised(rt, memory, link, snapshot),
+        memory.failures.get(objects.uid, 0),
+        objects.uid in memory.settled,
+    )
+
+
+def without_link(rt: Runtime, memory: Memory, objects: Objects, why: str) -> Seen:
+    """What is seen of a machine whose Proxmox VE cannot be asked."""
+    return Seen(objects, rt.world.clock.now(), no_link=why, failures=memory.failures.get(objects.uid, 0))
+
+
+def _task(proxmox: Proxmox, machine: ProxmoxMachine) -> TaskState | None:
+    try:
+        named = upid(machine.status.task_ref)
+    except ValueError:
+        return None
+    state = proxmox.tasks.look(named)
+    # A task that nobody knows any more, or that its host cannot tell of, tells nothing: the world does.
+    return None if state.phase is Phase.VANISHED or state.trouble else state
+
+
+async def _vm(
+    memory: Memory, objects: Objects, link: Link, snapshot: Snapshot, task: TaskState | None
+) -> tuple[Found | None, tuple[str, ...]]:
+    identity, machine = objects.identity, objects.machine
+    if identity is None:
+        return None, ()
+    if task is not None and not task.ended and not machine.status.initialization.provisioned:
+        return Found(Presence.HIDDEN, objects.last_node, why="A task is at work on it."), ()
+    if machine.metadata.deleting:
+        return await look(link.proxmox, identity, objects.last_node)
+    row = snapshot.machines.get(identity.vmid)
+    if objects.uid in memory.settled and _is_well(row, identity):
+        return Found(Presence.OURS, row.node if row is not None else "", running=True, state="running"), ()
+    found = await find(link.proxmox, identity, objects.last_node)
+    has_node = objects.owner is not None and objects.owner.status.node_ref is not None
+    if machine.status.initialization.provisioned and has_node and found.presence is Presence.OURS:
+        listed = await leftovers(link.proxmox, identity.vmid, found.node)
+        return found, tuple(each for each in listed if each.endswith(f"iso/{boot_image(identity.vmid)}"))
+    return found, ()
+
+
+def _is_well(row: MachineRow | None, identity: Identity) -> bool:
+    """Whether the list of all machines is enough to know that a VM runs as it should."""
+    if row is None or row.status is not Status.RUNNING or row.name != identity.name:
+        return False
+    return not identity.pool or row.pool == identity.pool
+
+
+def _is_up(objects: Objects, found: Found | None) -> bool:
+    machine = objects.machine
+    if found is None or found.presence is not Presence.OURS or not found.running:
+        return False
+    if machine.status.initialization.provisioned:
+        return False
+    return machine.spec.checks is None or not machine.spec.checks.skip_qemu_guest_agent
+
+
+async def _ask_guest(proxmox: Proxmox, objects: Objects, found: Found) -> Guest:
+    vmid = objects.vmid or 0
+    checks = objects.machine.spec.checks
+    try:
+        interfaces = await proxmox.agent.interfaces(found.node, vmid)
+    except (AgentNotReady, AgentFailed) as error:
+        return Guest(False, f"{error.why}.")
+    except Forbidden as error:
+        # Without the right to ask, nothing is waited for: the Node tells that the machine is up.
+        return Guest(True, str(error), cloud_init="unknown")
+    if checks is not None and checks.skip_cloud_init_status:
+        return Guest(True, interfaces=interfaces, cloud_init="unknown")
+    return Guest(True, interfaces=interfaces, cloud_init=await _cloud_init(proxmox, found.node, vmid))
+
+
+async def _cloud_init(proxmox: Proxmox, node: str, vmid: int) -> str:
+    """What cloud-init says when it has ended: the file is there only then."""
+    try:
+        text = await proxmox.agent.read(node, vmid, CLOUD_INIT_RESULT)
+    except (AgentNotReady, AgentFailed):
+        return "running"
+    except Forbidden:
+        return "unknown"
+    try:
+        errors = json.loads(text)["v1"]["errors"]
+    except (ValueError, KeyError, TypeError):
+        return "unknown"
+    return "; ".join(str(each) for each in errors) if errors else "done"
+
+
+async def _templates(
+    rt: Runtime, memory: Memory, objects: Objects, link: Link, snapshot: Snapshot
+) -> dict[int, MachineConfig]:
+    """The configurations of templates that may be meant. Those on hosts that are off are as they were."""
+    wanted = template(objects.machine, objects.owner, link.template_selector)
+    now = rt.world.clock.monotonic()
+    known: dict[int, MachineConfig] = {}
+    for row in sorted(snapshot.machines.values(), key=lambda each: each.vmid):
+        if not may_be_meant(wanted, row):
+            continue
+        key = (link.datacenter, row.vmid)
+        held = memory.templates.get(key)
+        host = snapshot.hosts.get(row.node)
+        if (held is None or now - held[0] > TEMPLATE_AGE) and host is not None and host.online:
+            try:
+                held = (now, await link.proxmox.machines.config(row.node, row.vmid))
+                memory.templates[key] = held
+            except ProxmoxError as error:
+                # What is known of it from before counts on; if nothing is, placement says so for that host.
+                log.info("template %d on %s cannot be read: %s", row.vmid, row.node, error)
+        if held is not None:
+            known[row.vmid] = held[1]
+    return known
+
+
+def _owned(rt: Runtime, link: Link) -> dict[int, Whose]:
+    made: dict[int, Whose] = {}
+    for reservation in rt.cache.list(PROXMOX_VIRTUAL_MACHINES):
+        if reservation.spec.datacenter != link.datacenter:
+            continue
+        whose = reservation.spec.machine_ref
+        machine = rt.cache.get(PROXMOX_MACHINES, Key(whose.namespace, whose.name))
+        if machine is not None and machine.metadata.uid == whose.uid:
+            made[reservation.spec.vmid] = Whose(whose.uid, cluster_of(machine), role(machine))
+    return made
+
+
+def _promised(rt: Runtime, memory: Memory, link: Link, snapshot: Snapshot) -> tuple[Reservation, ...]:
+    """What this process has promised, and what an earlier one has that the inventory does not show yet."""
+    made = dict(memory.promises)
+    for reservation in rt.cache.list(PROXMOX_VIRTUAL_MACHINES):
+        whose = reservation.spec.machine_ref
+        if reservation.spec.datacenter != link.datacenter or whose.uid in made:
+            continue
+        machine = rt.cache.get(PROXMOX_MACHINES, Key(whose.namespace, whose.name))
+        if machine is None or machine.metadata.uid != whose.uid or not machine.status.proxmox_node:
+            continue
+        spec, task = machine.spec, _task(link.proxmox, machine)
+        row = snapshot.machines.get(reservation.spec.vmid)
+        if row is not None and row.memory >= (spec.memory_mib or 1) * MIB:
+            continue
+        cloning = task is not None and not task.ended and task.upid.type == "qmclone"
+        made[whose.uid] = Reservation(
+            whose.uid,
+            machine.status.proxmox_node,
+            reservation.spec.vmid,
+            (spec.num_sockets or 1) * (spec.num_cores or 1),
+            (spec.memory_mib or 0) * MIB,
+            cluster_of(machine),
+            role(machine),
+            clone=Clone.RUNNING if cloning else Clone.WAITING if row is None else Clone.DONE,
+            since=str(reservation.metadata.creation_timestamp or ""),
+        )
+    return tuple(made.values())

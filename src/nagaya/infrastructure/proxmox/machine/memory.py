@@ -1,0 +1,67 @@
+"""What this process remembers between two looks at a machine. Nothing in here has to survive: all of it is either told
+by objects and by Proxmox VE again, or only makes pauses longer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.placement import Clone, Reservation
+from nagaya.kube.key import Key
+
+FIRST_PAUSE: Final = 10.0
+LONGEST_PAUSE: Final = 600.0
+TEMPLATE_AGE: Final = 60.0
+"""Seconds for which the disks of a template are taken to be what they were."""
+
+
+def pause(failures: int) -> float:
+    """Seconds until what has failed so often is tried again."""
+    return float(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(failures, 10)))
+
+
+@dataclass(slots=True)
+class Memory:
+    """Of one controller."""
+
+    promises: dict[str, Reservation] = field(default_factory=dict)
+    """Hosts that were promised to machines, by uid, from the very moment of the decision: two machines that are looked
+    at at the same time never take the same room."""
+    waiting: dict[str, Key] = field(default_factory=dict)
+    """Machines that wait for their turn to be cloned, by uid."""
+    failures: dict[str, int] = field(default_factory=dict)
+    heard: set[str] = field(default_factory=set)
+    """Tasks whose end we will be told of."""
+    settled: set[str] = field(default_factory=set)
+    """Machines whose boot data are known to be removed."""
+    uids: dict[Key, str] = field(default_factory=dict)
+    """Of all machines that were looked at."""
+    templates: dict[tuple[str, int], tuple[float, MachineConfig]] = field(default_factory=dict)
+
+    def promise(self, machine: str, made: Reservation, vmid: int, now: datetime) -> None:
+        """Keep a decision. Who decides anew keeps his place in the queue."""
+        before = self.promises.get(machine)
+        since = before.since if before is not None else now.isoformat()
+        clone = before.clone if before is not None else made.clone
+        self.promises[machine] = replace(made, vmid=vmid, since=since, clone=clone)
+
+    def cloning(self, machine: str, state: Clone) -> None:
+        """How far the clone is."""
+        if (before := self.promises.get(machine)) is not None:
+            # What was copied is seen as used: it must not count twice.
+            spaces = () if state is Clone.DONE else before.spaces
+            self.promises[machine] = replace(before, clone=state, spaces=spaces)
+        self.waiting.pop(machine, None)
+
+    def gone(self, key: Key) -> None:
+        """A machine that is gone, however it went."""
+        if (uid := self.uids.pop(key, "")) != "":
+            self.forget(uid)
+
+    def forget(self, machine: str) -> None:
+        """A machine that is gone or done."""
+        for kept in (self.promises, self.waiting, self.failures):
+            kept.pop(machine, None)
+        self.settled.discard(machine)

@@ -1,0 +1,192 @@
+"""A machine's wish for a host, and the world it is wished in, in the words of placement. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.cluster import labels
+from nagaya.api.cluster.machine import Machine
+from nagaya.api.proxmox.placement import Placement
+from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
+from nagaya.api.proxmox.proxmox_cluster_spec import DEFAULT_MEMORY_PERCENT
+from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
+from nagaya.api.proxmox.template_source import EXACT, TemplateSelector, version_tag
+from nagaya.infrastructure.proxmox import placement
+from nagaya.infrastructure.proxmox.client import Snapshot
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.client.rows import MachineRow
+from nagaya.infrastructure.proxmox.machine.hardware import DEFAULT_DISKS, is_boot_drive, size_of
+from nagaya.infrastructure.proxmox.machine.network import devices
+
+_MIB: Final = 1024**2
+_GIB: Final = 1024**3
+CONTROL_PLANE: Final = "control plane"
+WORKER: Final = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Of which machine a VMID is."""
+
+    uid: str
+    cluster: str
+    role: str
+
+
+def role(machine: ProxmoxMachine) -> str:
+    """Machines of one role are spread over hosts."""
+    return CONTROL_PLANE if labels.CONTROL_PLANE in machine.metadata.labels else WORKER
+
+
+def cluster_of(machine: ProxmoxMachine) -> str:
+    """Namespace and name of the Cluster."""
+    return f"{machine.metadata.namespace}/{machine.metadata.labels.get(labels.CLUSTER_NAME, '')}"
+
+
+def template(
+    machine: ProxmoxMachine, owner: Machine | None, default: TemplateSelector | None
+) -> placement.TemplateById | placement.TemplateByTags:
+    """Which template is meant."""
+    spec = machine.spec
+    if spec.template_id is not None:
+        return placement.TemplateById(spec.template_id, spec.source_node)
+    selector = spec.template_selector or default or TemplateSelector()
+    tags = {each.lower() for each in selector.match_tags}
+    if selector.match_kubernetes_version and owner is not None and owner.spec.version:
+        tags.add(version_tag(owner.spec.version))
+    return placement.TemplateByTags(frozenset(tags), placement.TagMatch(selector.match_policy or EXACT))
+
+
+def may_be_meant(wanted: placement.TemplateById | placement.TemplateByTags, row: MachineRow) -> bool:
+    """Whether a template comes into question, so that its disks have to be known."""
+    if not row.template:
+        return False
+    if isinstance(wanted, placement.TemplateById):
+        return row.vmid == wanted.vmid
+    return wanted.tags <= {each.lower() for each in row.tags}
+
+
+def wish(
+    machine: ProxmoxMachine,
+    owner: Machine | None,
+    infrastructure: ProxmoxCluster,
+    snapshot: Snapshot,
+    *,
+    storage: str = "",
+    selector: TemplateSelector | None = None,
+) -> placement.Wish:
+    """What is asked for. What the machine leaves out is as in its template."""
+    spec = machine.spec
+    wanted = template(machine, owner, selector)
+    meant = [row for row in snapshot.machines.values() if may_be_meant(wanted, row)]
+    like = min(meant, key=lambda row: row.vmid, default=None)
+    cpus = (spec.num_sockets or 1) * spec.num_cores if spec.num_cores else int(like.cpus) if like else 0
+    memory = spec.memory_mib * _MIB if spec.memory_mib else like.memory if like else 0
+    linked = spec.full is False
+    disks = spec.disks
+    return placement.Wish(
+        machine.metadata.uid,
+        cpus,
+        memory,
+        wanted,
+        cluster=cluster_of(machine),
+        role=role(machine),
+        boot_size=disks.boot_volume.size_gb * _GIB if disks is not None and disks.boot_volume is not None else 0,
+        disks=tuple(
+            placement.Disk(each.size_gb * _GIB, each.storage)
+            for each in (disks.additional_volumes if disks is not None else ())
+        ),
+        linked=linked,
+        storage="" if linked else spec.storage or ("" if _placement(machine, infrastructure).storages else storage),
+        bridges=frozenset(each.bridge for each in devices(machine) if each.bridge),
+        allowed=frozenset(spec.hosts or infrastructure.spec.allowed_nodes),
+        denied=frozenset(_placement(machine, infrastructure).denied_nodes),
+        failure_domain=(owner.spec.failure_domain if owner is not None else "") or spec.failure_domain,
+        rules=_rules(machine, infrastructure),
+    )
+
+
+def _placement(machine: ProxmoxMachine, infrastructure: ProxmoxCluster) -> Placement:
+    """What the machine says goes before what its cluster says, field by field."""
+    own, shared = machine.spec.placement or Placement(), infrastructure.spec.placement or Placement()
+    return Placement(
+        denied_nodes=own.denied_nodes or shared.denied_nodes,
+        spread=own.spread or shared.spread,
+        overcommit=own.overcommit or shared.overcommit,
+        reserve=own.reserve or shared.reserve,
+        storages=own.storages or shared.storages,
+    )
+
+
+def _rules(machine: ProxmoxMachine, infrastructure: ProxmoxCluster) -> placement.Rules:
+    given = _placement(machine, infrastructure)
+    hints = infrastructure.spec.scheduler_hints
+    memory = given.overcommit.memory_percent if given.overcommit is not None else None
+    if memory is None:
+        memory = hints.memory_adjustment if hints is not None else None
+    return placement.Rules(
+        memory_percent=DEFAULT_MEMORY_PERCENT if memory is None else memory,
+        cpu_percent=(given.overcommit.cpu_percent or 0) if given.overcommit is not None else 0,
+        memory_reserve=(given.reserve.memory_mib or 0) * _MIB if given.reserve is not None else 0,
+        storage_reserve=(given.reserve.storage_gb or 0) * _GIB if given.reserve is not None else 0,
+        spread=placement.Spread(given.spread) if given.spread else placement.Spread.PREFERRED,
+        storages=given.storages,
+    )
+
+
+def world(
+    snapshot: Snapshot,
+    infrastructure: ProxmoxCluster,
+    templates: Mapping[int, MachineConfig],
+    owned: Mapping[int, Whose],
+) -> placement.Inventory:
+    """The data center as placement sees it. `templates` are the configurations that are known."""
+    domains = {
+        host: domain.name for domain in infrastructure.spec.failure_domains for host in domain.hosts
+    }  # fmt: skip
+    nobody = Whose("", "", "")
+    return placement.Inventory(
+        tuple(
+            placement.Host(
+                each.name, each.online, each.cpus, each.memory, each.maintenance,
+                failure_domain=domains.get(each.name, ""),
+            )
+            for each in snapshot.hosts.values()
+        ),
+        (
+            *(_guest(row, owned.get(row.vmid, nobody)) for row in snapshot.machines.values()),
+            *(
+                placement.Guest(each.vmid, each.node, int(each.cpus), each.memory)
+                for each in snapshot.containers.values()
+            ),
+        ),
+        tuple(
+            placement.Storage(each.name, each.node, each.free, each.contents, each.shared, each.available)
+            for each in snapshot.storages.values()
+        ),
+        tuple(_template(row, templates.get(row.vmid)) for row in snapshot.machines.values() if row.template),
+    )  # fmt: skip
+
+
+def _guest(row: MachineRow, whose: Whose) -> placement.Guest:
+    return placement.Guest(
+        row.vmid, row.node, int(row.cpus), row.memory, bool(row.template), whose.uid, whose.cluster, whose.role
+    )
+
+
+def _template(row: MachineRow, config: MachineConfig | None) -> placement.Template:
+    tags = frozenset(each.lower() for each in row.tags)
+    return placement.Template(row.vmid, row.node, _disks(config) if config is not None else (), tags)
+
+
+def _disks(config: MachineConfig) -> tuple[placement.TemplateDisk, ...]:
+    named: Iterable[str] = sorted(config.disks, key=lambda name: (name not in DEFAULT_DISKS, name))
+    made: list[placement.TemplateDisk] = []
+    for name in named:
+        drive = config.disks[name]
+        storage, colon, _ = (drive.leading or drive.get("file")).partition(":")
+        if colon and drive.get("media") != "cdrom" and not is_boot_drive(drive):
+            made.append(placement.TemplateDisk(size_of(drive.get("size")), storage))
+    return tuple(made)

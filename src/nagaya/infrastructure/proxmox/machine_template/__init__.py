@@ -1,0 +1,1 @@
+"""ProxmoxMachineTemplates: what Nodes of such machines will offer."""

@@ -1,0 +1,127 @@
+"""The places in Proxmox VE's tree of paths where the provider needs privileges, and which paths they are.
+
+What a connection does not name (a storage, a bridge) may be any: then it is enough that the privilege is held somewhere
+below. A preflight must never be stricter than PVE itself, or it would keep away what works.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+LOCAL_ZONE: Final = "localnetwork"
+"""The zone that the bridges of hosts are in; virtual networks have zones of their own."""
+
+
+class Place(StrEnum):
+    """Where privileges are needed."""
+
+    CLUSTER = "cluster"
+    HOSTS = "hosts"
+    MACHINES = "machines"
+    TEMPLATES = "templates"
+    IMAGES = "images"
+    MEDIA = "media"
+    NETWORK = "network"
+    DEVICES = "devices"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a connection works with. What is empty may be anything."""
+
+    pool: str = ""
+    """Where machines are put. Without one, rights on all machines are needed."""
+    template_pool: str = ""
+    """Where templates are, if not in `pool`."""
+    templates: tuple[int, ...] = ()
+    """VMIDs of templates that are used."""
+    storages: tuple[str, ...] = ()
+    """For disks."""
+    iso_storage: str = ""
+    bridges: tuple[str, ...] = ()
+    """Bridges or virtual networks."""
+    devices: tuple[str, ...] = ()
+    """Mappings of PCI devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A path where privileges are needed, or one of several that would do."""
+
+    path: str
+    """Where they are granted if they are missing."""
+    checked: tuple[str, ...] = ()
+    """The paths that are looked at, if not this one. Something below is written as `/vms/-`."""
+    also: tuple[str, ...] = ()
+    """Patterns of further paths that would do; `*` stands for one name."""
+
+    def candidates(self, known: Iterable[str]) -> list[str]:
+        """The paths that would do, of those that are known."""
+        found = [*(self.checked or (self.path,))]
+        listed = [*known]
+        for each in self.also:
+            pattern, below = _pattern(each.removesuffix(_BELOW)), _BELOW if each.endswith(_BELOW) else ""
+            found += [f"{path}{below}" for path in listed if pattern.fullmatch(path)]
+        return found
+
+
+def spots(place: Place, scope: Scope) -> tuple[Spot, ...]:
+    """The paths of a place. Privileges are needed on each of them."""
+    match place:
+        case Place.CLUSTER:
+            return (Spot("/"),)
+        case Place.HOSTS:
+            return (Spot("/nodes", ("/nodes/-",), ("/nodes/*",)),)
+        case Place.MACHINES:
+            if not scope.pool:
+                return (Spot("/vms", ("/vms/-",), ("/pool/*",)),)
+            return (Spot(_pool(scope.pool), (_pool(scope.pool), "/vms/-")),)
+        case Place.TEMPLATES:
+            return _templates(scope)
+        case Place.IMAGES:
+            return tuple(Spot(_storage(name)) for name in scope.storages) or (_ANY_STORAGE,)
+        case Place.MEDIA:
+            return (Spot(_storage(scope.iso_storage)),) if scope.iso_storage else (_ANY_STORAGE,)
+        case Place.NETWORK:
+            return tuple(map(_bridge, scope.bridges)) or (_ANY_BRIDGE,)
+        case Place.DEVICES:
+            return tuple(Spot(f"/mapping/pci/{name}") for name in scope.devices)
+
+
+_BELOW: Final = "/-"
+_ANY_STORAGE: Final = Spot("/storage", ("/storage/-",), ("/storage/*",))
+_ANY_BRIDGE: Final = Spot(
+    f"/sdn/zones/{LOCAL_ZONE}",
+    (f"/sdn/zones/{LOCAL_ZONE}/-",),
+    ("/sdn/zones/*/-", "/sdn/zones/*/*", "/sdn/zones/*/*/*"),
+)
+
+
+def _bridge(name: str) -> Spot:
+    path = f"/sdn/zones/{LOCAL_ZONE}/{name}"
+    return Spot(path, (path,), (f"/sdn/zones/*/{name}", f"/sdn/zones/*/{name}/*"))
+
+
+def _templates(scope: Scope) -> tuple[Spot, ...]:
+    if scope.templates:
+        return tuple(Spot(f"/vms/{vmid}") for vmid in scope.templates)
+    if scope.template_pool:
+        return (Spot(_pool(scope.template_pool)),)
+    path = _pool(scope.pool) if scope.pool else "/vms"
+    return (Spot(path, (path, "/vms/-"), ("/vms/*", "/pool/*")),)
+
+
+def _pool(name: str) -> str:
+    return f"/pool/{name}"
+
+
+def _storage(name: str) -> str:
+    return f"/storage/{name}"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile("[^/]+".join(map(re.escape, text.split("*"))))

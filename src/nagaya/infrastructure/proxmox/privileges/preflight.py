@@ -1,0 +1,89 @@
+"""Which privileges are missing, what they are missing for, and the command that grants them.
+
+Boot data can be delivered in two ways; one of them is enough. If the credentials suffice for neither, what is missing
+for the first (a CD) is told, as it needs no right to run programs in guests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.proxmox.life import ISO, NATIVE
+from nagaya.infrastructure.proxmox.privileges.commands import grant_line, role_line
+from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.operations import Feature, Operation, Release, operations
+from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, spots
+from nagaya.infrastructure.proxmox.privileges.roles import INHERITED, ROLES, privileges
+
+_WAYS: Final = ((ISO, Feature.ISO), (NATIVE, Feature.NATIVE))
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A privilege that is needed at a path and not held there."""
+
+    path: str
+    privilege: str
+    """Where one of several is enough, the first of them."""
+    operation: str
+    """What cannot be done: see machines, clone machines, ..."""
+    command: str
+    """What grants it, run by root on any host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What the credentials are good for."""
+
+    missing: tuple[Missing, ...] = ()
+    deliveries: frozenset[str] = frozenset()
+    """The ways in which boot data can be delivered: iso, native."""
+
+    @property
+    def delivery(self) -> str:
+        """The way that is taken unless somebody asks for another; empty if there is none."""
+        return next((way for way, _ in _WAYS if way in self.deliveries), "")
+
+
+def preflight(
+    held: Held, scope: Scope, release: Release, subject: str, features: Collection[Feature] = ()
+) -> Preflight:
+    """Compare what is held with what is needed. `subject` are the credentials: user@realm, or user@realm!token.
+    `features` are those beyond what every machine needs."""
+    ways = {way: _missing(held, scope, release, subject, operations(feature)) for way, feature in _WAYS}
+    able = frozenset(way for way, lacking in ways.items() if not lacking)
+    found = _missing(held, scope, release, subject, operations(Feature.ALWAYS, *features))
+    if not able:
+        found += ways[ISO]
+    return Preflight(_each_once(found), able)
+
+
+def _missing(
+    held: Held, scope: Scope, release: Release, subject: str, needed: Iterable[Operation]
+) -> tuple[Missing, ...]:
+    found: list[Missing] = []
+    for operation in needed:
+        for requirement in operation.requirements:
+            wanted = requirement.on(release).any_of
+            for spot in spots(requirement.place, scope):
+                if any(held.holds(path, each) for path in spot.candidates(held.by_path) for each in wanted):
+                    continue
+                command = _command(requirement.place, spot.path, release, subject, operation.feature)
+                found.append(Missing(spot.path, wanted[0], operation.name, command))
+    return tuple(found)
+
+
+def _command(place: Place, path: str, release: Release, subject: str, feature: Feature) -> str:
+    features = dict.fromkeys((Feature.ALWAYS, feature))
+    role = ROLES[place]
+    grant = grant_line(path, role, subject, propagate=place in INHERITED)
+    return f"{role_line(role, privileges(place, release, features))}; {grant}"
+
+
+def _each_once(found: Iterable[Missing]) -> tuple[Missing, ...]:
+    first: dict[tuple[str, str], Missing] = {}
+    for each in found:
+        first.setdefault((each.path, each.privilege), each)
+    return tuple(first.values())

@@ -1,0 +1,54 @@
+"""Links by way of the registry of connections."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from nagaya.api.proxmox.life import ISO
+from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
+from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.connection.connections import Connected, Connections
+from nagaya.infrastructure.proxmox.connection.reference import NoConnection
+from nagaya.infrastructure.proxmox.virtual_machine.link import Link
+
+
+class ConnectedLinks:
+    """The connections of a process, as machines need them."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def of_cluster(self, cluster: ProxmoxCluster) -> Link | str:
+        """That of a cluster, or why it cannot be used."""
+        try:
+            return await self._link(await self._connections.of(cluster))
+        except (NoConnection, ProxmoxError) as error:
+            return str(error)
+
+    async def of_reference(self, reference: NamespacedConnectionReference) -> Link | str:
+        """That of a reservation, or why it cannot be used."""
+        try:
+            return await self._link(await self._connections.at(reference))
+        except (NoConnection, ProxmoxError) as error:
+            return str(error)
+
+    async def _link(self, connected: Connected) -> Link | str:
+        if connected.findings is None:
+            connected = await self._connections.examined(connected.reference)
+        if not connected.datacenter:
+            return f"{connected.reference} does not say which Proxmox VE it is yet."
+        defaults, checked = connected.defaults, connected.preflight
+        return Link(
+            connected.proxmox,
+            connected.datacenter,
+            connected.reference.written,
+            connected.pool,
+            defaults.storage,
+            defaults.iso_storage,
+            defaults.bridge,
+            defaults.template_selector,
+            # Where nothing is known of rights, it is tried: a refusal names what is missing.
+            checked is None or not checked.deliveries or ISO in checked.deliveries,
+            partial(self._connections.refused, connected.reference),
+        )

@@ -1,0 +1,145 @@
+"""What there is under a VMID, found by a fresh look: our VM, another one, nothing, or no way to know.
+
+"Nothing" is said only when Proxmox VE itself says that the id is free, hosts that are off included: a row that is
+missing from a list proves nothing, as the list leaves out what the credentials may not see, and a 404-like answer of
+one host only says that the VM is not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
+from nagaya.infrastructure.proxmox.client.errors import Forbidden, HostUnreachable, NotFound
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.virtual_machine import marker
+
+_BEING_MADE: Final = ("clone", "create")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The VM that is meant. All of it must be so before anything of it is destroyed."""
+
+    vmid: int
+    name: str
+    uid: str
+    pool: str = ""
+    uuid: str = ""
+    """For a VM that has no marker of ours yet: the UUID that it is known by instead."""
+
+
+class Presence(Enum):
+    """What is under the VMID."""
+
+    ABSENT = "absent"
+    OURS = "ours"
+    BEING_MADE = "being made"
+    """A clone that has not ended: it has no marker yet, or is still locked."""
+    FOREIGN = "foreign"
+    UNREACHABLE = "unreachable"
+    """Its host does not answer."""
+    HIDDEN = "hidden"
+    """The id is taken, and by what cannot be seen now: it moves, is just made or unmade, or rights are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A VMID at a moment."""
+
+    presence: Presence
+    node: str = ""
+    config: MachineConfig = field(default_factory=MachineConfig)
+    running: bool = False
+    state: str = ""
+    """As QEMU has it: running, paused, io-error, ..."""
+    lock: str = ""
+    pool: str = ""
+    why: str = ""
+    """What is to be said of it, where that is not plain."""
+    stranger: str = ""
+    """For a VM with our marker: what of it is not as it should be, so that it may not be destroyed."""
+
+
+async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Found:
+    """Look. Raises ProxmoxError if nothing can be asked at all."""
+    snapshot = await proxmox.inventory.get(0)
+    vmid = identity.vmid
+    row = snapshot.machines.get(vmid)
+    if vmid in snapshot.containers:
+        container = snapshot.containers[vmid]
+        return Found(Presence.FOREIGN, container.node, why=f"VMID {vmid} is a container on {container.node}.")
+    if row is None and await proxmox.cluster.is_free(vmid):
+        return Found(Presence.ABSENT, last_node)
+    node = row.node if row is not None else last_node
+    if not node:
+        why = f"VMID {vmid} is taken, and the credentials may not see by what (VM.Audit)."
+        return Found(Presence.HIDDEN, why=why)
+    if (off := _off(proxmox, snapshot, node)) is not None:
+        return Found(Presence.UNREACHABLE, node, why=off)
+    try:
+        config = await proxmox.machines.config(node, vmid)
+        status = await proxmox.machines.status(node, vmid)
+    except NotFound:
+        if await proxmox.cluster.is_free(vmid):
+            return Found(Presence.ABSENT, node)
+        return Found(Presence.HIDDEN, node, why=f"VM {vmid} is not on {node} any more, and not seen elsewhere yet.")
+    except HostUnreachable as error:
+        return Found(Presence.UNREACHABLE, node, why=f"{error.why}.")
+    except Forbidden as error:
+        return Found(Presence.HIDDEN, node, why=f"VM {vmid} on {node} may not be read: {error}")
+    made = _judged(identity, config)
+    pool = row.pool if row is not None else ""
+    return Found(
+        made,
+        node,
+        config,
+        status.running,
+        status.qmp_status,
+        config.get("lock"),
+        pool,
+        _foreign(identity, config, node) if made is Presence.FOREIGN else "",
+        _strange(identity, config, pool) if made is Presence.OURS else "",
+    )
+
+
+def _off(proxmox: Proxmox, snapshot: Snapshot, node: str) -> str | None:
+    host = snapshot.hosts.get(node)
+    if host is not None and not host.online:
+        breaker = proxmox.hosts.breakers.get(node)
+        dead = breaker.dead if breaker is not None else None
+        return f"Host {node} is off{f' since {dead.since:%Y-%m-%d %H:%M:%S} UTC' if dead is not None else ''}."
+    return None
+
+
+def _judged(identity: Identity, config: MachineConfig) -> Presence:
+    found = marker.read(config.get("description"))
+    if identity.uuid:
+        known = config.uuid.lower() == identity.uuid.lower() and config.get("name") == identity.name
+        free = found is None or found.uid == identity.uid
+        return Presence.OURS if known and free else Presence.FOREIGN
+    if config.get("lock") in _BEING_MADE and (found is None or found.uid == identity.uid):
+        return Presence.BEING_MADE
+    if found is None or found.uid != identity.uid:
+        return Presence.FOREIGN
+    return Presence.OURS
+
+
+def _foreign(identity: Identity, config: MachineConfig, node: str) -> str:
+    found = marker.read(config.get("description"))
+    whose = f"the VM of machine {found.machine}" if found is not None else "a VM that Nagaya did not make"
+    name = config.get("name") or "no name"
+    return f"VMID {identity.vmid} on {node} is {whose} ({name}), not that of {identity.name}. It is not touched."
+
+
+def _strange(identity: Identity, config: MachineConfig, pool: str) -> str:
+    wrong: list[str] = []
+    if config.get("name") != identity.name:
+        wrong.append(f"it is called {config.get('name') or 'nothing'} and not {identity.name}")
+    if identity.pool and pool != identity.pool:
+        wrong.append(f"it is in {f'pool {pool}' if pool else 'no pool'} and not in pool {identity.pool}")
+    if config.template:
+        wrong.append("it was made a template")
+    return "; ".join(wrong)

@@ -1,0 +1,129 @@
+"""How a VM is taken away: what comes next, from what is found. Pure.
+
+The order: a task that runs is waited for; a VM that runs is stopped; one that is stopped is destroyed with all its
+disks; then what is left on storages under its VMID is removed; only then is it gone. Nothing is done to a VM that is
+not ours in name, marker and pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
+from nagaya.infrastructure.proxmox.client import Phase, TaskState
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+
+LOOK_AGAIN: Final = 5.0
+"""Seconds until a VM is looked for again where no task tells: while it moves, or is locked by others."""
+HOST_AGAIN: Final = 15.0
+"""Seconds until a host that is off is looked at again. It is one question to the cluster, not to the host."""
+TASK_AGAIN: Final = 30.0
+"""Seconds until a task is looked at again though its end is told: its host may have gone off, which nothing tells."""
+_LOG_LINES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Turn the VM off; after so many seconds in which it may shut down by itself."""
+
+    node: str
+    grace: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """Destroy the VM with its disks."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveVolume:
+    """Remove something from a storage that a VM has left there."""
+
+    node: str
+    volume: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing can be done now."""
+
+    again_after: float | None = None
+    """None: something tells."""
+    host_off: bool = False
+    failed: bool = False
+    """Whether something went wrong, so that longer and longer pauses are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The VMID is somebody else's: there is nothing of ours to remove."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Nothing is left."""
+
+
+Step = Stop | Destroy | RemoveVolume | Wait | GiveUp | Gone
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What comes next, and the sentence for it."""
+
+    step: Step
+    reason: str
+    message: str
+
+
+def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (), grace: int = 0) -> Removal:
+    """What comes next. `leftovers` are volumes under the VMID, listed before the id was found to be free."""
+    deleting = Reason.DELETING
+    if task is not None and not task.ended:
+        return Removal(Wait(TASK_AGAIN), deleting, f"Task {task.upid.type} runs on {task.upid.node}. ({task.upid})")
+    if found.presence is Presence.ABSENT:
+        if leftovers:
+            volume = leftovers[0]
+            return Removal(RemoveVolume(found.node, volume), deleting, f"The VM is gone; {volume} is removed.")
+        return Removal(Gone(), deleting, "The VM, its disks and its boot data are gone.")
+    if found.presence is Presence.FOREIGN:
+        return Removal(GiveUp(), deleting, found.why)
+    if found.presence is Presence.UNREACHABLE:
+        why = f"{found.why} The VM is destroyed when the host is back."
+        return Removal(Wait(HOST_AGAIN, host_off=True), Reason.WAITING_FOR_HOST, why)
+    if found.presence is Presence.HIDDEN:
+        return Removal(Wait(LOOK_AGAIN), deleting, found.why)
+    if found.presence is Presence.BEING_MADE:
+        why = (
+            f"The VM on {found.node} is being cloned; it is destroyed when that has ended. If no clone runs any more, "
+            f"`qm unlock` on the host helps."
+        )
+        return Removal(Wait(HOST_AGAIN), deleting, why)
+    if found.stranger:
+        why = (
+            f"The VM on {found.node} has our marker, but {found.stranger}. It is not destroyed: undo that, or take "
+            f"the line that begins with `nagaya:` out of its description to keep the VM."
+        )
+        return Removal(Wait(HOST_AGAIN), Reason.DELETION_FAILED, why)
+    if task is not None and task.phase is Phase.FAILED:
+        return Removal(Wait(failed=True), Reason.DELETION_FAILED, failure(task))
+    if found.lock and found.lock != "destroyed":
+        why = (
+            f"The VM on {found.node} is locked ({found.lock}) by another operation. If none runs any more, "
+            f"`qm unlock` on the host frees it."
+        )
+        return Removal(Wait(LOOK_AGAIN), Reason.DELETION_FAILED, why)
+    if found.running:
+        return Removal(Stop(found.node, grace), deleting, f"The VM on {found.node} is turned off.")
+    return Removal(Destroy(found.node), deleting, f"The VM on {found.node} is destroyed.")
+
+
+def failure(task: TaskState) -> str:
+    """What a failed task says, with the end of its log. It is tried again."""
+    lines = [line.strip() for line in task.log if line.strip()][-_LOG_LINES:]
+    log = f" The log ends: {' / '.join(lines)}." if lines else ""
+    said = " ".join(task.exitstatus.split()).rstrip(".")
+    return f"Task {task.upid.type} on {task.upid.node} failed: {said}.{log} It is tried again. ({task.upid})"

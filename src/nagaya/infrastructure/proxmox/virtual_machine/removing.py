@@ -1,0 +1,91 @@
+"""The calls that take a VM away, and the look that comes before each of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client import Proxmox, Upid
+from nagaya.infrastructure.proxmox.client.errors import Forbidden, NotFound, ProxmoxError, WrongState
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
+from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
+
+IMAGES: Final = "images"
+ISO: Final = "iso"
+
+
+def boot_image(vmid: int) -> str:
+    """The name of the file with the boot data of a VM, as CAPMOX calls it."""
+    return f"user-data-{vmid}.iso"
+
+
+async def look(proxmox: Proxmox, identity: Identity, last_node: str) -> tuple[Found, tuple[str, ...]]:
+    """What is under the VMID; if nothing is, what is left on storages.
+
+    Volumes are listed before the id is found to be free. So none of them can be that of a new VM of this id: its
+    configuration would have been there first.
+    """
+    found = await find(proxmox, identity, last_node)
+    if found.presence is not Presence.ABSENT or not last_node:
+        return found, ()
+    listed = await leftovers(proxmox, identity.vmid, last_node)
+    if not listed:
+        return found, ()
+    again = await find(proxmox, identity, last_node)
+    return again, listed if again.presence is Presence.ABSENT else ()
+
+
+async def leftovers(proxmox: Proxmox, vmid: int, node: str) -> tuple[str, ...]:
+    """Disks and the boot image of a VMID on the storages of a host. What may not be seen is not ours to remove."""
+    host = (await proxmox.inventory.get()).hosts.get(node)
+    if host is None or not host.online:
+        return ()
+    left: list[str] = []
+    for storage in await proxmox.storages.on(node, enabled=True):
+        if not storage.active:
+            continue
+        try:
+            if IMAGES in storage.contents:
+                left += [
+                    each.id
+                    for each in await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
+                    if each.vmid == vmid
+                ]
+            if ISO in storage.contents:
+                listed = await proxmox.storages.content(node, storage.name, content=ISO)
+                left += [each.id for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
+        except (Forbidden, NotFound):
+            continue
+    return tuple(sorted(left))
+
+
+async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | RemoveVolume) -> Upid | None:
+    """Do it, after one more look at what it is done to. None: there was nothing to do any more, or not to this."""
+    if isinstance(step, RemoveVolume):
+        try:
+            return await proxmox.storages.delete(step.node, step.volume)
+        except NotFound:
+            return None
+    found = await find(proxmox, identity, step.node)
+    if found.presence is not Presence.OURS or found.stranger or found.node != step.node:
+        return None
+    if isinstance(step, Stop):
+        if step.grace:
+            return await proxmox.machines.shutdown(step.node, identity.vmid, timeout=step.grace, force=True)
+        return await proxmox.machines.stop(step.node, identity.vmid, overrule_shutdown=True)
+    try:
+        if found.config.get("protection") == "1":
+            # A template's flag is copied to its clones; that this VM goes was decided by whoever deleted its machine.
+            await proxmox.machines.configure(step.node, identity.vmid, {}, delete=("protection",))
+        return await proxmox.machines.destroy(step.node, identity.vmid)
+    except (NotFound, WrongState) as error:
+        if isinstance(error, WrongState) and not await _runs(proxmox, identity, step.node):
+            raise
+        return None
+
+
+async def _runs(proxmox: Proxmox, identity: Identity, node: str) -> bool:
+    """Whether somebody has started it meanwhile: then it has to be stopped once more."""
+    try:
+        return (await proxmox.machines.status(node, identity.vmid)).running
+    except ProxmoxError:
+        return False

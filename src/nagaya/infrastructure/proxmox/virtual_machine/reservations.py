@@ -1,0 +1,32 @@
+"""Reservations in the cache, found by the machine that they are for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nagaya.api.proxmox.proxmox_virtual_machine import (
+    PROXMOX_VIRTUAL_MACHINES,
+    ProxmoxVirtualMachine,
+    ProxmoxVirtualMachinePhase,
+)
+from nagaya.kube.cache.cache import Cache
+
+BY_MACHINE: Final = "proxmox-machine"
+"""The index by the uid, and by `namespace/name`, of their ProxmoxMachine."""
+
+
+def index_reservations(cache: Cache) -> None:
+    """Keep reservations, and have them found."""
+    if not cache.has(PROXMOX_VIRTUAL_MACHINES):
+        cache.start(PROXMOX_VIRTUAL_MACHINES)
+    cache.add_index(PROXMOX_VIRTUAL_MACHINES, BY_MACHINE, _of_machine)
+
+
+def is_left(reservation: ProxmoxVirtualMachine) -> bool:
+    """Whether it was left to the reaper."""
+    return reservation.status.phase in (ProxmoxVirtualMachinePhase.ORPHANED, ProxmoxVirtualMachinePhase.DESTROYING)
+
+
+def _of_machine(reservation: ProxmoxVirtualMachine) -> tuple[str, ...]:
+    whose = reservation.spec.machine_ref
+    return (whose.uid, f"{whose.namespace}/{whose.name}")

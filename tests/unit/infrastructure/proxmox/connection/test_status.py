@@ -1,0 +1,133 @@
+"""What a connection says: a reason and one sentence with the remedy for everything that can be wrong."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+
+from nagaya.api.proxmox.conditions import ProxmoxClusterReason
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
+from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
+from nagaya.infrastructure.proxmox.client.cluster import Version
+from nagaya.infrastructure.proxmox.client.errors import Evidence, HostUnreachable, Malformed, Unauthorized
+from nagaya.infrastructure.proxmox.client.rows import Host
+from nagaya.infrastructure.proxmox.connection.connections import Connected
+from nagaya.infrastructure.proxmox.connection.findings import Findings, datacenter_id
+from nagaya.infrastructure.proxmox.connection.look import AWAY, LACKING, REFUSED, USUAL, Look
+from nagaya.infrastructure.proxmox.connection.plan import Plan
+from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, Reference
+from nagaya.infrastructure.proxmox.connection.source import Unusable
+from nagaya.infrastructure.proxmox.connection.status import status
+from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.kube.key import Key
+from nagaya.simulators.proxmox.access.roles import built_in
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+ALL = Held({"/": dict.fromkeys(built_in("9.2")["Administrator"], True)})
+ASKED = Evidence("GET", "/version", "pve1")
+
+
+def connection(**told: Any) -> ProxmoxConnection:
+    metadata = {"name": "pve", "namespace": "default", "generation": 3}
+    return PROXMOX_CONNECTIONS.convert(
+        {"metadata": metadata, "spec": {"credentialsRef": {"name": "pve"}}, "status": told}
+    )
+
+
+def seen(held: Held = ALL, *, version: str = "9.2.1", quorate: bool | None = True, problem: Any = None) -> Look:
+    major, minor = version.split(".")[:2]
+    found = Findings(Version(version, (int(major), int(minor))), "demo", held, "nagaya@pve!nagaya", 0.0)
+    nobody_asks = cast(Proxmox, None)
+    connected = Connected(Reference(CONNECTION, Key("default", "pve")), nobody_asks, findings=found)
+    hosts = {"pve1": Host("pve1", True, cpus=4, memory=8 << 30), "pve2": Host("pve2", False)}
+    snapshot = Snapshot(NOW, 0.0, "demo", quorate, hosts)
+    return Look(connected, None if problem else snapshot, problem)
+
+
+def told(look: Look, before: ProxmoxConnection | None = None) -> dict[str, tuple[str, str, str]]:
+    found = status(before or connection(), look, Plan(hold=True), NOW)
+    return {each.type: (each.status, each.reason, each.message) for each in found.conditions}
+
+
+def test_all_is_well() -> None:
+    found = status(connection(), seen(), Plan(hold=True), NOW)
+    assert {each.status for each in found.conditions} == {"True"}
+    assert (found.version, found.datacenter, found.quorate, found.observed_generation) == ("9.2.1", "demo", True, 3)
+    assert [(host.name, host.online, host.memory_mib) for host in found.hosts] == [
+        ("pve1", True, 8192),
+        ("pve2", False, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "ready", "credentials"),
+    [
+        (Unauthorized(ASKED), "NotReady", ("False", "Refused")),
+        (HostUnreachable(Evidence("GET", "/version", reason="took no connection")), "Unreachable",
+         ("Unknown", "Unknown")),
+        (HostUnreachable(Evidence("GET", "/version", reason="the certificate of x is not trusted: self-signed")),
+         "CertificateNotTrusted", ("Unknown", "Unknown")),
+        (Malformed(ASKED), "NotProxmox", ("Unknown", "Unknown")),
+        (Unusable(ProxmoxClusterReason.SECRET_MISSING, "There is none.", "missing"), "NotReady",
+         ("False", "SecretMissing")),
+        (Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, "It is empty.", "secret"), "NotReady",
+         ("False", "SecretUnusable")),
+        (Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, "It is no URL.", "endpoint"), "EndpointInvalid",
+         ("Unknown", "Unknown")),
+        (Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, "It is no PEM.", "trust"), "CertificateNotTrusted",
+         ("Unknown", "Unknown")),
+    ],
+)  # fmt: skip
+def test_each_problem_has_its_reason(problem: Exception, ready: str, credentials: tuple[str, str]) -> None:
+    found = told(seen(problem=problem))
+    assert found["Ready"] == ("False", ready, str(problem))
+    assert found["CredentialsAccepted"][:2] == credentials
+    assert found["PrivilegesComplete"][0] == found["Quorate"][0] == "Unknown"
+
+
+def test_what_was_known_stays_while_nobody_answers() -> None:
+    before = connection(datacenter="demo", version="9.2.1", hosts=[{"name": "pve1", "online": True}])
+    found = status(before, seen(problem=HostUnreachable(ASKED)), Plan(hold=True), NOW)
+    assert (found.datacenter, found.version, [each.name for each in found.hosts]) == ("demo", "9.2.1", ["pve1"])
+
+
+def test_missing_privileges_are_named_with_what_they_are_for_and_a_command() -> None:
+    less = Held({"/": {name: True for name in ALL.by_path["/"] if name != "SDN.Use"}})
+    found = told(seen(less))
+    assert found["PrivilegesComplete"][:2] == ("False", "Missing")
+    message = found["PrivilegesComplete"][2]
+    assert message.startswith(
+        "nagaya@pve!nagaya lacks SDN.Use on /sdn/zones/localnetwork, to clone machines. On any host run: pveum role add"
+    )
+    assert found["Ready"] == ("False", "NotReady", message)
+
+
+def test_no_quorum_says_which_hosts_are_off() -> None:
+    found = told(seen(quorate=False))
+    assert found["Quorate"][:2] == ("False", "NoQuorum")
+    assert "off: pve2" in found["Quorate"][2]
+    assert found["Ready"][0] == "False"
+
+
+def test_an_old_version_and_another_data_center_are_refused() -> None:
+    assert told(seen(version="7.4.1"))["Ready"][1] == "VersionTooOld"
+    before = connection(datacenter="other")
+    assert told(seen(), before)["Ready"][1] == "DatacenterChanged"
+    assert status(before, seen(), Plan(hold=True), NOW).datacenter == "other"
+
+
+def test_the_next_look_comes_when_it_may_help() -> None:
+    assert seen().again_after == USUAL
+    assert seen(Held()).again_after == LACKING
+    assert seen(problem=Unauthorized(ASKED)).again_after == REFUSED
+    assert seen(problem=HostUnreachable(ASKED)).again_after == AWAY
+    missing = Unusable(ProxmoxClusterReason.SECRET_MISSING, "There is none.", "missing")
+    assert seen(problem=missing).again_after is None
+
+
+def test_data_centers_of_one_name_are_told_apart_by_their_authority() -> None:
+    assert datacenter_id("Home Lab", "AB:CD:EF:01:23:45:67:89") == "home-lab-abcdef0123"
+    assert datacenter_id("pve", "") == "pve"
+    assert datacenter_id("---", "") == "pve"

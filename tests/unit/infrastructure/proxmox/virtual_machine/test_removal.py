@@ -1,0 +1,87 @@
+"""How a VM is taken away, from what is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from nagaya.infrastructure.proxmox.client import Phase, TaskState, upid
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+from nagaya.infrastructure.proxmox.virtual_machine.removal import (
+    Destroy,
+    GiveUp,
+    Gone,
+    RemoveVolume,
+    Stop,
+    Wait,
+    removal,
+)
+
+TASK = upid("UPID:pve1:0000ABCD:00112233:6543210F:qmdestroy:100:root@pam:")
+OFF = Found(Presence.OURS, "pve1")
+ON = Found(Presence.OURS, "pve1", running=True, state="running")
+
+
+def test_capmox_742_a_vm_that_runs_is_stopped_before_it_is_destroyed() -> None:
+    assert removal(ON, None).step == Stop("pve1")
+    assert removal(OFF, None).step == Destroy("pve1")
+
+
+def test_capmox_742_nothing_is_done_while_the_stop_is_not_over() -> None:
+    made = removal(OFF, TaskState(TASK, Phase.RUNNING))
+    assert isinstance(made.step, Wait)
+    assert TASK.text in made.message
+
+
+def test_a_vm_may_shut_down_by_itself_first() -> None:
+    assert removal(ON, None, grace=60).step == Stop("pve1", 60)
+
+
+def test_virtrigaud_262_a_destruction_that_failed_is_told_with_its_log_and_tried_again() -> None:
+    log = ("trying to acquire lock...", "TASK ERROR: can't lock file - got timeout")
+    made = removal(OFF, TaskState(TASK, Phase.FAILED, "can't lock file - got timeout", log))
+    assert made.step == Wait(failed=True)
+    assert made.reason == "DeletionFailed"
+    assert "TASK ERROR: can't lock file" in made.message
+    assert TASK.text in made.message
+
+
+def test_warnings_are_a_success_and_disks_that_were_left_are_removed() -> None:
+    ended = TaskState(TASK, Phase.SUCCEEDED, "WARNINGS: 1")
+    gone = Found(Presence.ABSENT, "pve1")
+    assert removal(gone, ended, ("local-lvm:vm-100-disk-0",)).step == RemoveVolume("pve1", "local-lvm:vm-100-disk-0")
+    assert removal(gone, ended).step == Gone()
+
+
+def test_capmox_856_a_vm_of_somebody_else_is_not_touched() -> None:
+    foreign = Found(Presence.FOREIGN, "pve1", running=True, why="VMID 100 on pve1 is another one.")
+    made = removal(foreign, None)
+    assert made.step == GiveUp()
+    assert made.message == foreign.why
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_vm_with_our_marker_and_another_name_or_pool_is_not_touched(running: bool) -> None:
+    strange = Found(Presence.OURS, "pve1", running=running, stranger="it is called b and not a")
+    made = removal(strange, None)
+    assert isinstance(made.step, Wait)
+    assert made.reason == "DeletionFailed"
+    assert "it is called b and not a" in made.message
+
+
+def test_a_vm_on_a_host_that_is_off_waits_for_the_host() -> None:
+    made = removal(Found(Presence.UNREACHABLE, "pve1", why="Host pve1 is off."), None)
+    assert isinstance(made.step, Wait)
+    assert made.step.host_off
+    assert made.reason == "WaitingForHost"
+
+
+def test_a_locked_vm_is_told_how_it_is_unlocked() -> None:
+    made = removal(Found(Presence.OURS, "pve1", lock="backup"), None)
+    assert isinstance(made.step, Wait)
+    assert "locked (backup)" in made.message
+    assert "qm unlock" in made.message
+
+
+def test_what_cannot_be_seen_is_never_taken_for_gone() -> None:
+    for presence in (Presence.HIDDEN, Presence.BEING_MADE, Presence.UNREACHABLE):
+        assert isinstance(removal(Found(presence, "pve1"), None).step, Wait)
