@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ MACHINE_DEPLOYMENT: dict[str, Any] = {
 }
 
 
+PATIENCE = 200
+"""Seconds in which kubectl has to be done, and in which definitions are made or go on a busy machine."""
+
+
 def kubectl_for(program: Path, kubeconfig: Path) -> Kubectl:
     def run(*arguments: str, given: str = "", fails: bool = False) -> str:
         done = subprocess.run(
@@ -43,7 +48,7 @@ def kubectl_for(program: Path, kubeconfig: Path) -> Kubectl:
             input=given,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
@@ -70,10 +75,19 @@ def _with_definitions(run: Kubectl) -> Iterator[Kubectl]:
     names = [f"crd/{each.kind}" for each in DEFINITIONS]
     run("apply", "--server-side", "-f", "-", given=documents)
     try:
-        run("wait", "--for=condition=Established", "--timeout=30s", *names)
+        run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *names)
         yield run
     finally:
-        run("delete", "--wait=true", *names)
+        remove(run, {str(each.kind) for each in DEFINITIONS})
+
+
+def remove(run: Kubectl, definitions: set[str]) -> None:
+    """Delete definitions and wait until they are gone. kubectl itself waits for each in turn, and at times for ever."""
+    run("delete", "--wait=false", *(f"crd/{each}" for each in sorted(definitions)))
+    deadline = time.monotonic() + PATIENCE
+    while left := {name.rpartition("/")[2] for name in run("get", "crd", "-o", "name").split()} & definitions:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.5)
 
 
 def test_no_definition_is_stored_with_a_problem(kubectl: Kubectl) -> None:

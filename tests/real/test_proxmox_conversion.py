@@ -24,7 +24,7 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec, split_hosts, to_pem
 from nagaya.pki.usages import Usage
 from nagaya.world import World
-from real.test_crds import Kubectl, kubectl_for
+from real.test_crds import Kubectl, kubectl_for, remove
 from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
 from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents
@@ -96,7 +96,7 @@ def _with_definitions(run: Kubectl, client_config: dict[str, str]) -> Iterator[K
         run("wait", "--for=condition=Established", "--timeout=30s", *names)
         yield run
     finally:
-        run("delete", "--wait=true", *names)
+        remove(run, {str(each.kind) for each in DEFINITIONS})
 
 
 def named(path: Path) -> str:
