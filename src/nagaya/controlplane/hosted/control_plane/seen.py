@@ -84,17 +84,12 @@ class Seen:
     @property
     def given(self) -> Authorities | None:
         """The authorities, if all are there and can be used to sign."""
-        found = [self.authorities.get(each) for each in _PURPOSES]
-        pairs = [each.pair for each in found if each is not None and each.signs]
-        return Authorities(*pairs) if len(pairs) == len(_PURPOSES) else None
+        return Authorities.of(self.authorities)
 
     @property
     def initialized(self) -> bool:
         """Whether the API has answered once."""
         return self.plane.status.initialization.control_plane_initialized is True
-
-
-_PURPOSES: Final = (Purpose.CLUSTER_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY, Purpose.SERVICE_ACCOUNTS)
 
 
 @dataclass(frozen=True, slots=True)

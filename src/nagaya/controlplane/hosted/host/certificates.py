@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from cryptography import x509
 
+from nagaya.api.cluster.secrets import Purpose
+from nagaya.clusters.certificates.seen import AuthoritiesSeen
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.pki import certificates, keys, kubeconfig
 from nagaya.pki.authority import CertificateAuthority
@@ -38,6 +40,16 @@ class Authorities:
     cluster: KeyPair
     front_proxy: KeyPair
     service_accounts: KeyPair
+
+    @classmethod
+    def of(cls, seen: AuthoritiesSeen) -> Authorities | None:
+        """Those of a cluster, if all are there and can be used to sign."""
+        found = [seen.get(each) for each in _PURPOSES]
+        pairs = [each.pair for each in found if each is not None and each.signs]
+        return cls(*pairs) if len(pairs) == len(_PURPOSES) else None
+
+
+_PURPOSES: Final = (Purpose.CLUSTER_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY, Purpose.SERVICE_ACCOUNTS)
 
 
 @dataclass(frozen=True, slots=True)

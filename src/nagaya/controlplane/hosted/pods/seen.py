@@ -53,7 +53,6 @@ from nagaya.pki.keys import KeyAlgorithm
 PODS: Final = Kind("", "v1", "Pod", "pods", Untyped)
 _OF_PODS: Final = frozenset({"name", "namespace", "uid", "resourceVersion", "labels", "deletionTimestamp"})
 AUTHORITIES: Final = Wanted(Etcd.NONE, KeyAlgorithm.ECDSA_P256)
-_PURPOSES: Final = (Purpose.CLUSTER_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY, Purpose.SERVICE_ACCOUNTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +113,7 @@ class Seen:
     @property
     def given(self) -> Authorities | None:
         """The authorities, if all are there and can be used to sign."""
-        found = [self.authorities.get(each) for each in _PURPOSES]
-        pairs = [each.pair for each in found if each is not None and each.signs]
-        return Authorities(*pairs) if len(pairs) == len(_PURPOSES) else None
+        return Authorities.of(self.authorities)
 
     @property
     def initialized(self) -> bool:
