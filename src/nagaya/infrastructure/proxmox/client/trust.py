@@ -6,6 +6,7 @@ never trusted unseen unless that was asked for by name (`insecure`).
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from dataclasses import dataclass, field
@@ -68,11 +69,11 @@ class OneOf(aiohttp.Fingerprint):
         super().__init__(known[0])
         self._each = tuple(aiohttp.Fingerprint(each) for each in known)
 
-    def check(self, transport: object) -> None:
+    def check(self, transport: asyncio.Transport) -> None:
         """Raise aiohttp.ServerFingerprintMismatch unless one of them is met."""
         for number, each in enumerate(self._each, 1):
             try:
-                each.check(transport)  # type: ignore[arg-type]  # aiohttp names asyncio.Transport, and asks it only
+                each.check(transport)
             except aiohttp.ServerFingerprintMismatch:
                 if number == len(self._each):
                     raise
