@@ -61,7 +61,7 @@ KINDS = (
     *PARTS["ipam"],
 )
 LABELS = {"cluster.x-k8s.io/cluster-name": "harbour"}
-TAGS = ["kubernetes", "v1.36.3"]
+TAGS = ["kubernetes", "kubernetes-v1.36.3"]
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ PARTS = (
     "controlplane-hosted",
     "addons",
     "ipam",
+    "infrastructure-proxmox",
     "infrastructure-simulated",
 )
 
@@ -148,8 +149,9 @@ def controllers(
     """Run Nagaya's controllers against any Kubernetes API until Ctrl-C.
 
     Each part does what the Cluster API provider of that name does, and can be left out: the rest works next to other
-    providers' controllers. `infrastructure-simulated` makes machines that do not exist, for trials;
-    `controlplane-hosted` runs control planes as processes of this machine, or as pods of the management cluster.
+    providers' controllers. `infrastructure-proxmox` makes machines on Proxmox VE, `infrastructure-simulated` some that
+    do not exist, for trials; `controlplane-hosted` runs control planes as processes of this machine, or as pods of the
+    management cluster.
 
     An API that does not answer yet, or does not have the kinds yet, is waited for.
 

@@ -41,6 +41,7 @@ from nagaya.world import World
 if TYPE_CHECKING:
     from nagaya.controlplane.hosted.host.settings import HostSettings
     from nagaya.controlplane.hosted.pods.settings import PodSettings
+    from nagaya.infrastructure.proxmox.client.transport import Transport as ProxmoxTransport
     from nagaya.infrastructure.simulated.tenants import Tenants
 
 QPS: Final = 100.0
@@ -52,7 +53,8 @@ _AS_PODS: Final = "nagaya.controlplane.hosted.pods.controller"
 # What each part runs: modules with a function `controller` that makes one from a Runtime. It is also given what its
 # further parameters are named after: `tenants`, the simulated clusters of the process; `host` and `stores`, where
 # hosted control planes and their data are on this machine; `reader` and `keys`, which read and make authorities;
-# `dialers`, which make ways to the pods of tenants; `guard`, to be called before a write that no client makes.
+# `dialers`, which make ways to the pods of tenants; `guard`, to be called before a write that no client makes;
+# `connections`, the ways to Proxmox VE, and `links`, the same as machines see them.
 CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     "core": (
         "nagaya.core.cluster.controller",
@@ -69,6 +71,13 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "addons": ("nagaya.addons.resource_set.controller", "nagaya.addons.resource_set_binding.controller"),
     "ipam": ("nagaya.ipam.in_cluster", "nagaya.ipam.global_in_cluster"),
+    "infrastructure-proxmox": (
+        "nagaya.infrastructure.proxmox.connection.controller",
+        "nagaya.infrastructure.proxmox.cluster.controller",
+        "nagaya.infrastructure.proxmox.machine_template.controller",
+        "nagaya.infrastructure.proxmox.machine.controller",
+        "nagaya.infrastructure.proxmox.virtual_machine.controller",
+    ),
     "infrastructure-simulated": (
         "nagaya.infrastructure.simulated.cluster.controller",
         "nagaya.infrastructure.simulated.machine.controller",
@@ -76,6 +85,7 @@ CONTROLLERS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 SIMULATED: Final = "infrastructure-simulated"
+PROXMOX: Final = "infrastructure-proxmox"
 HOSTED: Final = "controlplane-hosted"
 _CRDS: Final = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
@@ -99,16 +109,20 @@ class Plane:
         watch_filter: str = "",
         hosting: HostSettings | None = None,
         pods: PodSettings | None = None,
+        proxmox: Callable[[], ProxmoxTransport] | None = None,
+        dialers: MakeDialer | None = None,
     ) -> None:
         """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only.
 
         With `namespaces` nothing outside of them exists for this process. With `watch_filter` only objects that have
         the label cluster.x-k8s.io/watch-filter with this value are looked after. `hosting` says where on this machine
         hosted control planes are; without it there can be none, whatever the parts. With `pods` they are pods of the
-        management cluster, and only data stores that Nagaya itself runs are on this machine.
+        management cluster, and only data stores that Nagaya itself runs are on this machine. `proxmox` makes ways to
+        hosts of Proxmox VE: HTTPS unless told otherwise. `dialers` makes ways to pods of tenants: through their API
+        unless told otherwise.
         """
         self.tenants: Tenants | None = None
-        dialers: MakeDialer = partial(PortForward, world=world)
+        dialers = dialers or partial(PortForward, world=world)
         if SIMULATED in parts:
             # Only now, because they bring a whole API server with them.
             from nagaya.infrastructure.simulated.tenants import Tenants
@@ -144,6 +158,14 @@ class Plane:
             from nagaya.controlplane.hosted.host.host import Host
 
             shared |= {"host": Host(hosting, world), "stores": Stores(), "pods": pods}
+        if PROXMOX in parts:
+            from nagaya.infrastructure.proxmox.client import ClientMetrics
+            from nagaya.infrastructure.proxmox.connection.connections import Connections
+            from nagaya.infrastructure.proxmox.virtual_machine.connected import ConnectedLinks
+
+            measured = ClientMetrics(self.metrics.registry)
+            connections = Connections(self.client, cache, world, transport=proxmox, metrics=measured, guard=guard)
+            shared |= {"connections": connections, "links": ConnectedLinks(connections)}
         for part in parts:
             if part == HOSTED and hosting is None:
                 continue

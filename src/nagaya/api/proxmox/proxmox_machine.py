@@ -88,7 +88,10 @@ DEFINITION: Final = Definition(
             r".metadata.labels.cluster\.x-k8s\.io/cluster-name",
             description="The Cluster that the machine belongs to.",
         ),
-        Column("Ready", ".status.initialization.provisioned", description="Whether the machine has been made."),
+        condition("Ready", description="Whether the machine runs as it should."),
+        Column(
+            "Reason", '.status.conditions[?(@.type=="Ready")].reason', description="How far it is, or what is wrong."
+        ),
         Column("Node", ".status.proxmoxNode", description="The host that the VM is on."),
         Column("Provider_ID", ".spec.providerID", description="How Proxmox VE calls the machine."),
         Column(

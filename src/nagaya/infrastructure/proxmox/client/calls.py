@@ -13,7 +13,7 @@ What always holds:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -32,6 +32,7 @@ from nagaya.infrastructure.proxmox.client.multipart import Upload, multipart
 from nagaya.infrastructure.proxmox.client.trace import Trace, Traced, redacted
 from nagaya.infrastructure.proxmox.client.transport import ROOT, Answer, NotSent, ReplyLost, Request, Transport
 from nagaya.infrastructure.proxmox.client.upid import Upid, upid
+from nagaya.kube.calls import nothing
 from nagaya.world import World
 
 TIMEOUT: Final = 15.0
@@ -54,8 +55,17 @@ _NOT_FROM_THE_HOST: Final = frozenset({401, 403, 501, 506})
 class Calls:
     """The calls of one connection."""
 
-    def __init__(self, facts: Facts, transport: Transport, world: World, metrics: ClientMetrics | None = None) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        transport: Transport,
+        world: World,
+        metrics: ClientMetrics | None = None,
+        guard: Callable[[], None] = nothing,
+    ) -> None:
+        """`guard` is called before what may change something is sent, and raises if this process may not any more."""
         self._facts = facts
+        self._guard = guard
         self._transport = transport
         self._world = world
         self.metrics = metrics or ClientMetrics()
@@ -205,6 +215,8 @@ class Calls:
         passage: Passage | None,
         door: Passage,
     ) -> Decoded:
+        if asked.changes:
+            self._guard()
         clock = self._world.clock
         began, at = clock.monotonic(), clock.now()
         traced = Traced(at, asked.method, asked.path, shown, endpoint.url)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nagaya.infrastructure.proxmox.client.access import Access
 from nagaya.infrastructure.proxmox.client.agent import Agent
 from nagaya.infrastructure.proxmox.client.calls import Calls
@@ -18,6 +20,7 @@ from nagaya.infrastructure.proxmox.client.storages import Storages
 from nagaya.infrastructure.proxmox.client.tasks import Tasks
 from nagaya.infrastructure.proxmox.client.trace import Trace
 from nagaya.infrastructure.proxmox.client.transport import Transport
+from nagaya.kube.calls import nothing
 from nagaya.world import World
 
 
@@ -31,9 +34,11 @@ class Proxmox:
         *,
         transport: Transport | None = None,
         metrics: ClientMetrics | None = None,
+        guard: Callable[[], None] = nothing,
     ) -> None:
-        """Nothing is asked yet. `metrics` are shared by all connections of a registry."""
-        self.calls = Calls(facts, transport or HttpTransport(), world, metrics)
+        """Nothing is asked yet. `metrics` are shared by all connections of a registry; `guard` is called before every
+        call that may change something, and raises if this process may not."""
+        self.calls = Calls(facts, transport or HttpTransport(), world, metrics, guard)
         self.tasks = Tasks(self.calls)
         self.inventory = Inventory(self.calls)
         self.cluster = Cluster(self.calls)

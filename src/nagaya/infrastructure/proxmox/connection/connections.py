@@ -30,6 +30,7 @@ from nagaya.infrastructure.proxmox.connection.source import Source, facts_of, is
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
 from nagaya.kube.cache.cache import Cache
+from nagaya.kube.calls import nothing
 from nagaya.kube.client import Client
 from nagaya.world import World
 
@@ -120,13 +121,16 @@ class Connections:
         *,
         transport: Callable[[], Transport] | None = None,
         metrics: ClientMetrics | None = None,
+        guard: Callable[[], None] = nothing,
     ) -> None:
-        """`transport` makes ways to hosts: HTTPS unless told otherwise."""
+        """`transport` makes ways to hosts: HTTPS unless told otherwise. `guard` is called before something is changed
+        in Proxmox VE, and raises if this process may not."""
         self._client = client
         self._cache = cache
         self._world = world
         self._transport = transport
         self._metrics = metrics or ClientMetrics()
+        self._guard = guard
         self._shared: dict[Facts, _Shared] = {}
         self._known: dict[Reference, _Known] = {}
         self._locks: dict[Reference, asyncio.Lock] = {}
@@ -230,7 +234,7 @@ class Connections:
             self._shared[identity] = shared
         if shared is None:
             transport = None if self._transport is None else self._transport()
-            proxmox = Proxmox(facts, self._world, transport=transport, metrics=self._metrics)
+            proxmox = Proxmox(facts, self._world, transport=transport, metrics=self._metrics, guard=self._guard)
             shared = self._shared[identity] = _Shared(proxmox)
         shared.users.add(reference)
         return shared

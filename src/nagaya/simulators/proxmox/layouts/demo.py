@@ -92,7 +92,7 @@ def _add_template(datacenter: Datacenter, world: World, vmid: int, node: str, ku
             "scsihw": "virtio-scsi-single",
             "serial0": "socket",
             "smbios1": f"uuid={world.uid()}",
-            "tags": f"kubernetes;{kubernetes}",
+            "tags": f"kubernetes;kubernetes-{kubernetes}",
             "template": 1,
             "vmgenid": world.uid(),
         },

@@ -271,3 +271,16 @@ async def test_an_answer_of_another_kind_is_malformed_and_nothing_worse(data: ob
         await client.record("/version")
     with pytest.raises(Malformed, match="is not a UPID"):
         await client.begin("POST", "/nodes/pve1/qemu/100/status/start")
+
+
+async def test_a_process_that_may_not_write_any_more_reads_only() -> None:
+    def guard() -> None:
+        raise PermissionError("another process leads")
+
+    told = Told(lambda host, _: good(host))
+    client = Calls(Facts((A,), TOKEN, name="lab"), told, World(clock=StandingClock()), guard=guard)
+    assert await client.get("/version") == "a"
+    for method in ("POST", "PUT", "DELETE"):
+        with pytest.raises(PermissionError, match="another process leads"):
+            await client.call(method, "/pools")
+    assert [request.method for _, request in told.sent] == ["GET"]

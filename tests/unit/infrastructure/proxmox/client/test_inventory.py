@@ -46,7 +46,7 @@ def test_what_there_is_has_types() -> None:
             assert (host.online, host.cpus, host.memory, host.address) == (True, 16, 64 << 30, "192.0.2.12")
             template = picture.machines[9002]
             assert (template.node, template.status, template.template) == ("pve2", Status.STOPPED, True)
-            assert template.tags == ("kubernetes", "v1.36.3")
+            assert template.tags == ("kubernetes", "kubernetes-v1.36.3")
             storage = picture.storages["pve1", "shared"]
             assert storage.available
             assert storage.shared
