@@ -89,15 +89,15 @@ DEFINITION: Final = Definition(
             description="The Cluster that the machine belongs to.",
         ),
         condition("Ready", description="Whether the machine runs as it should."),
-        Column(
-            "Reason", '.status.conditions[?(@.type=="Ready")].reason', description="How far it is, or what is wrong."
-        ),
         Column("Node", ".status.proxmoxNode", description="The host that the VM is on."),
         Column("Provider_ID", ".spec.providerID", description="How Proxmox VE calls the machine."),
         Column(
             "Machine",
             '.metadata.ownerReferences[?(@.kind=="Machine")].name',
             description="The Machine that this is the VM of.",
+        ),
+        Column(
+            "Reason", '.status.conditions[?(@.type=="Ready")].reason', description="How far it is, or what is wrong."
         ),
         Column("VMID", ".spec.virtualMachineID", "integer", priority=10, description="The VMID of the machine."),
         condition("VirtualMachineHealthy", "Healthy", priority=10, description="Whether the VM runs as it should."),
