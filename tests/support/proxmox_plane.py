@@ -13,11 +13,11 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.cli.in_process import InProcessTransport
-from nagaya.infrastructure.proxmox.client import Endpoint, Trust
-from nagaya.infrastructure.proxmox.client.transport import Answer, Request, Transport
+from nagaya.infrastructure.proxmox.client.transport import Transport
 from nagaya.infrastructure.proxmox.cluster import controller as cluster_controller
 from nagaya.infrastructure.proxmox.connection import controller as connection_controller
 from nagaya.infrastructure.proxmox.connection.connections import Connections
+from nagaya.infrastructure.proxmox.connection.findings import datacenter_id
 from nagaya.infrastructure.proxmox.machine_template import controller as template_controller
 from nagaya.ipam import in_cluster
 from nagaya.kube.cache.cache import Cache
@@ -30,6 +30,7 @@ from nagaya.kube.patches import Merge
 from nagaya.kube.recorder import Recorder
 from nagaya.kube.remote import Remotes
 from nagaya.kube.runtime import Runtime
+from nagaya.simulators.proxmox.cluster.certificates import AUTHORITY_FILE
 from nagaya.simulators.proxmox.emulator import Emulator
 from nagaya.simulators.proxmox.layouts.demo import demo, secret
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
@@ -63,6 +64,11 @@ class ProxmoxPlane:
     @property
     def datacenter(self) -> Datacenter:
         return self.emulator.datacenter
+
+    @property
+    def datacenter_id(self) -> str:
+        """How the data center is called in names of objects: by its name, and the authority of its certificates."""
+        return datacenter_id("demo", self.emulator.tickets.fingerprint(AUTHORITY_FILE))
 
     def asked(self) -> list[str]:
         """All that was asked of the data center."""
@@ -129,15 +135,6 @@ class ProxmoxPlane:
         return "\n".join(lines)
 
 
-class _Beyond(Valid):
-    """Every request has to be valid; one that PVE has and the emulator has not is answered as an older PVE would."""
-
-    async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
-        if request.path.endswith("/certificates/info"):
-            return await self._inner.send(endpoint, trust, request)
-        return await super().send(endpoint, trust, request)
-
-
 Scenario = Callable[[ProxmoxPlane], Awaitable[None]]
 
 
@@ -161,7 +158,7 @@ async def _running(hosts: int) -> AsyncIterator[ProxmoxPlane]:
 
     def transport() -> Transport:
         transports.append(ToEmulator(emulator))
-        return _Beyond(transports[-1])
+        return Valid(transports[-1])
 
     client = Client(InProcessTransport(server), world=world, field_manager="test")
     inner = Client(InProcessTransport(server), world=world)

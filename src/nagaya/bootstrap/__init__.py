@@ -4,6 +4,7 @@
     kubeadm_api/      what kubeadm reads: our API in the words of kubeadm's v1beta3 and v1beta4
     cloud_init/       the same machine as cloud-config
     ignition/         the same machine as an Ignition config
+    virtual_ip.py     an address of the control plane that its machines hold themselves
     installation/     how kubelet and container runtime get onto a plain image
     kubeadm_config/   the controller of KubeadmConfigs
 

@@ -16,9 +16,9 @@ from nagaya.api.bootstrap.cluster_configuration import ClusterConfiguration
 from nagaya.api.bootstrap.init_configuration import InitConfiguration
 from nagaya.api.bootstrap.join_configuration import JoinConfiguration, JoinControlPlane
 from nagaya.api.bootstrap.kubeadm_config_spec import IGNITION
-from nagaya.api.bootstrap.node_registration import Taint
+from nagaya.api.bootstrap.node_registration import APIEndpoint, Taint
 from nagaya.api.cluster.taint import NODE_UNINITIALIZED
-from nagaya.bootstrap import cloud_init, ignition, installation, kubeadm_api
+from nagaya.bootstrap import cloud_init, ignition, installation, kubeadm_api, virtual_ip
 from nagaya.bootstrap.boot import Boot
 from nagaya.bootstrap.certificate_files import ControlPlaneCertificates
 from nagaya.bootstrap.kubeadm_api import ClusterFacts, KubeadmVersion
@@ -26,6 +26,7 @@ from nagaya.bootstrap.kubeadm_api.document import Document
 from nagaya.bootstrap.own_file import OwnFile
 from nagaya.bootstrap.preparation import Preparation
 from nagaya.bootstrap.refusal import Refused
+from nagaya.bootstrap.virtual_ip import VirtualIP
 
 _UNINITIALIZED: Final = Taint(key=NODE_UNINITIALIZED, effect="NoSchedule")
 
@@ -39,6 +40,8 @@ class FirstControlPlane:
     cluster_configuration: ClusterConfiguration
     init_configuration: InitConfiguration = field(repr=False)
     certificates: ControlPlaneCertificates
+    virtual_ip: VirtualIP | None = None
+    """The address of the cluster, if the machines of its control plane are to hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class FurtherControlPlane:
     join_configuration: JoinConfiguration = field(repr=False)
     """With its discovery filled in. That it is a control plane machine need not be said there."""
     certificates: ControlPlaneCertificates
+    virtual_ip: VirtualIP | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +79,15 @@ def _boot(data: BootstrapData) -> Boot:
     preparation = data.preparation
     version = kubeadm_api.version_for(preparation.kubernetes_version)
     install = installation.steps(preparation.installation, preparation.kubernetes_version, preparation.format)
-    certificates: tuple[OwnFile, ...] = ()
+    own: tuple[OwnFile, ...] = ()
     if isinstance(data, FirstControlPlane):
-        certificates = tuple(data.certificates.files(data.cluster_configuration))
+        own = _control_plane_files(data, data.init_configuration.local_api_endpoint)
         documents = _init_documents(data, version)
         files = preparation.files
     else:
         if isinstance(data, FurtherControlPlane):
-            certificates = tuple(data.certificates.files(data.cluster_configuration))
+            role = data.join_configuration.control_plane or JoinControlPlane()
+            own = _control_plane_files(data, role.local_api_endpoint)
         documents = (_join_document(data, version),)
         kubeconfig = kubeadm_api.discovery_kubeconfig(data.join_configuration.discovery.file)
         files = preparation.files if kubeconfig is None else (*preparation.files, kubeconfig)
@@ -90,9 +95,17 @@ def _boot(data: BootstrapData) -> Boot:
         preparation=preparation,
         subcommand="init" if isinstance(data, FirstControlPlane) else "join",
         documents=documents,
-        own_files=(*certificates, *install.files),
+        own_files=(*own, *install.files),
         files=files,
         own_commands=install.commands,
+    )
+
+
+def _control_plane_files(data: FirstControlPlane | FurtherControlPlane, listens: APIEndpoint) -> tuple[OwnFile, ...]:
+    first = isinstance(data, FirstControlPlane)
+    return (
+        *data.certificates.files(data.cluster_configuration),
+        *virtual_ip.files(data.virtual_ip, data.preparation, first=first, bind_port=listens.bind_port),
     )
 
 

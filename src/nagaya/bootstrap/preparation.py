@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nagaya.api.bootstrap.disks import DiskSetup
@@ -10,6 +10,7 @@ from nagaya.api.bootstrap.files import TEMPLATE, File
 from nagaya.api.bootstrap.kubeadm_config_spec import CLOUD_CONFIG, NTP, Ignition, KubeadmConfigSpec
 from nagaya.api.bootstrap.users import User
 from nagaya.bootstrap.installation.choice import FROM_IMAGE, Installation
+from nagaya.bootstrap.yaml_text import TEMPLATE_TAG
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,14 @@ class KubeletFacts:
     provider_id: str = ""
     cloud_provider_external: bool = False
     """A cloud controller manager will initialise the node."""
+
+    def without_templates(self) -> KubeletFacts:
+        """Only what is the same for all machines. Ignition knows no variables: a template would arrive as it is."""
+        return replace(
+            self,
+            node_ip="" if TEMPLATE_TAG.search(self.node_ip) else self.node_ip,
+            provider_id="" if TEMPLATE_TAG.search(self.provider_id) else self.provider_id,
+        )
 
 
 NO_FACTS: Final = KubeletFacts()

@@ -6,9 +6,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from nagaya.simulators.proxmox.control.control import Control
 from support.proxmox_plane import NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
 
 POOL = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "vips"}
+FOR_KUBELETS = {
+    "bootstrap.nagaya.dev/kubelet-node-ip": "{{ ds.meta_data.node_ip }}",
+    "bootstrap.nagaya.dev/kubelet-provider-id": "proxmox://{{ ds.meta_data.instance_id }}",
+}
 SECRET_FINALIZER = "proxmoxcluster.infrastructure.cluster.x-k8s.io/secret"
 CLUSTER_FINALIZER = "proxmoxcluster.infrastructure.cluster.x-k8s.io"
 
@@ -41,7 +46,7 @@ def test_the_only_connection_of_the_namespace_is_taken_and_the_cluster_becomes_r
         await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
         found = await plane.get("ProxmoxCluster", "shop")
         assert found.status.initialization.provisioned is True
-        assert found.status.datacenter == "demo"
+        assert found.status.datacenter == plane.datacenter_id
         assert found.metadata.finalizers == (CLUSTER_FINALIZER,)
         assert [each.name for each in found.status.in_cluster_ip_pool_ref] == ["shop-v4-icip"]
         pool = await plane.get("InClusterIPPool", "shop-v4-icip")
@@ -149,10 +154,52 @@ def test_capmox_304_the_address_of_the_api_comes_from_a_pool_and_goes_back_to_it
         await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
         found = await plane.get("ProxmoxCluster", "shop")
         assert str(found.spec.control_plane_endpoint) == "10.0.9.7:6443"
+        # So that the machines of its control plane hold the address, and it does not go missing.
+        assert found.metadata.annotations == {**FOR_KUBELETS, "bootstrap.nagaya.dev/virtual-ip": "kube-vip"}
         await plane.delete("Cluster", "shop")
         await plane.delete("ProxmoxCluster", "shop")
         await plane.gone("ProxmoxCluster", "shop")
         await plane.gone("IPAddressClaim", "shop-control-plane-endpoint")
+
+    play(scenario)
+
+
+def test_who_holds_the_address_of_the_api_can_be_changed_and_is_told_by_one_write() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        await connect(plane)
+        await make_cluster(plane, controlPlaneVirtualIP={"provider": "kube-vip", "interface": "ens18"})
+        await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
+        found = await plane.get("ProxmoxCluster", "shop")
+        assert found.metadata.annotations == {
+            **FOR_KUBELETS,
+            "bootstrap.nagaya.dev/virtual-ip": "kube-vip",
+            "bootstrap.nagaya.dev/virtual-ip-interface": "ens18",
+        }
+        await plane.merge("ProxmoxCluster", "shop", {"spec": {"controlPlaneVirtualIP": {"provider": "none"}}})
+
+        async def silent() -> bool:
+            return dict((await plane.get("ProxmoxCluster", "shop")).metadata.annotations) == FOR_KUBELETS
+
+        await plane.until("the annotations are gone", silent)
+        version = (await plane.get("ProxmoxCluster", "shop")).metadata.resource_version
+        await asyncio.sleep(120)
+        assert (await plane.get("ProxmoxCluster", "shop")).metadata.resource_version == version
+
+    play(scenario)
+
+
+def test_a_failure_domain_without_a_host_that_is_on_is_told() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        await connect(plane)
+        domains = [{"name": "left", "nodes": ["pve1", "pve2"]}, {"name": "pve3", "controlPlane": False}]
+        await make_cluster(plane, failureDomains=domains)
+        await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
+        before = (await plane.get("ProxmoxCluster", "shop")).status.failure_domains
+        assert [(each.name, each.control_plane) for each in before] == [("left", True), ("pve3", False)]
+        Control(plane.emulator).power_off("pve3")
+        words = "All hosts of failure domain pve3 are off (pve3): machines for it wait."
+        await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned", words)
+        assert (await plane.get("ProxmoxCluster", "shop")).status.failure_domains == before
 
     play(scenario)
 

@@ -21,7 +21,7 @@ def test_a_connection_tells_version_hosts_quorum_and_that_nothing_is_missing() -
         found = await plane.get("ProxmoxConnection", "pve")
         told = found.status
         assert told.version.startswith("9.")
-        assert (told.datacenter, told.quorate) == ("demo", True)
+        assert (told.datacenter, told.quorate) == (plane.datacenter_id, True)
         assert [(host.name, host.online, host.cpus, host.memory_mib) for host in told.hosts] == [
             (f"pve{number}", True, 16, 65536) for number in (1, 2, 3)
         ]
@@ -44,6 +44,51 @@ def test_capmox_86_refused_credentials_are_told_and_other_ones_work_without_a_re
         await plane.merge("Secret", "pve", {"data": {"secret": encoded(secret(plane.datacenter))}})
         await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
         assert asyncio.get_running_loop().time() - begun < 30
+
+    play(scenario)
+
+
+def test_a_token_that_is_rotated_takes_effect_while_the_old_one_is_gone_already() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        tokens = plane.datacenter.access.users["root@pam"].tokens
+        tokens["old"] = Token(plane.world.uid(), privilege_separation=False)
+        await plane.create(
+            credentials(plane, token="root@pam!old", secret=tokens["old"].secret), connection(insecure=True)
+        )
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        await make_cluster(plane)
+        await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
+        del tokens["old"]
+        message = await plane.told("ProxmoxConnection", "pve", "CredentialsAccepted", "Refused")
+        assert message.startswith("Proxmox VE refuses the credentials of Secret default/pve: ")
+        assert "nagaya proxmox connect pve1 -n default --name pve" in message
+        tokens["new"] = Token(plane.world.uid(), privilege_separation=False)
+        content = {"token": encoded("root@pam!new"), "secret": encoded(tokens["new"].secret)}
+        await plane.merge("Secret", "pve", {"data": content})
+        begun = asyncio.get_running_loop().time()
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        assert asyncio.get_running_loop().time() - begun < 30
+        assert len(plane.transports) == 1  # the same client goes on with other credentials
+
+    play(scenario)
+
+
+def test_a_secret_that_is_edited_counts_from_the_next_call_on() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        tokens = plane.datacenter.access.users["root@pam"].tokens
+        await plane.create(credentials(plane), connection(insecure=True))
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        await make_cluster(plane)
+        cluster = await plane.get("ProxmoxCluster", "shop")
+        before = (await plane.connections.of(cluster)).proxmox
+        tokens["new"] = Token(plane.world.uid(), privilege_separation=False)
+        content = {"token": encoded("root@pam!new"), "secret": encoded(tokens["new"].secret)}
+        await plane.merge("Secret", "pve", {"data": content})
+        await asyncio.sleep(0.1)
+        del tokens["demo"]
+        connected = await plane.connections.of(cluster)
+        assert connected.proxmox is before
+        assert await connected.proxmox.access.permissions()
 
     play(scenario)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
 from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.privileges.place import Scope
@@ -12,8 +14,11 @@ from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_yard import Yard, play
 
+VERSIONS = ["9.2.11", "8.4.5"]
 
-def test_three_machines_are_made_on_three_hosts_and_leave_nothing_behind() -> None:
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_three_machines_are_made_on_three_hosts_and_leave_nothing_behind(version: str) -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         for name in ("a", "b", "c"):
@@ -32,7 +37,7 @@ def test_three_machines_are_made_on_three_hosts_and_leave_nothing_behind() -> No
         await yard.gone("a", "b", "c")
         await yard.nothing_left()
 
-    play(scenario)
+    play(scenario, version=version)
 
 
 def test_boot_data_are_removed_when_the_machine_has_its_node() -> None:
@@ -135,12 +140,13 @@ def test_capmox_29_addresses_by_dhcp_are_read_back_from_the_guest() -> None:
     play(scenario)
 
 
-def test_a_token_with_no_more_than_the_advised_privileges_is_enough() -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_token_with_no_more_than_the_advised_privileges_is_enough(version: str) -> None:
     async def scenario(yard: Yard) -> None:
         scope = Scope(
             "nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",)
         )
-        made = setup((9, 2), scope)
+        made = setup((9, 2) if version.startswith("9") else (8, 4), scope)
         access = yard.there.emulator.datacenter.access
         access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
         access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
@@ -158,4 +164,4 @@ def test_a_token_with_no_more_than_the_advised_privileges_is_enough() -> None:
         await yard.gone("a", "b")
         await yard.nothing_left()
 
-    play(scenario)
+    play(scenario, version=version)

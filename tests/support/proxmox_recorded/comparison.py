@@ -90,6 +90,7 @@ _MASKS = [
     (re.compile(r"\b\d+M=0s"), "<rate>"),
     (re.compile(r"\(\d+ MB/s\)"), "(<rate>)"),
     (re.compile(r"\$5\$[./\w]+\$[./\w]+"), "<hash>"),
+    (re.compile(r"^\d+:(?=pve\d$)"), "<entry>:"),
 ]
 _SETS = frozenset({"content"})
 _IDENTITIES = (
@@ -219,8 +220,8 @@ def _of_lists(expected: list[Any], actual: list[Any], where: str) -> list[str]:
 
 
 def _in_order(member: Any) -> bool:
-    """Whether it has its place in a list: lines of a log, moments of a graph."""
-    return isinstance(member, dict) and ("n" in member or member.keys() == {"time"})
+    """Whether it has its place in a list: lines and entries of a log, moments of a graph."""
+    return isinstance(member, dict) and ("n" in member or "msg" in member or member.keys() == {"time"})
 
 
 def _of_texts(expected: str, actual: str, where: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.proxmox_lab import ProxmoxLab
+from support.proxmox_lab import ProxmoxLab, token
 from support.proxmox_recorded.unseen import Before, asked, both, done, larger_guest, machine, task_of
 
 _QEMU = "/nodes/pve1/qemu"
@@ -13,6 +13,11 @@ _RESOURCES = "/cluster/ha/resources"
 async def _large_guest(lab: ProxmoxLab) -> None:
     lab.datacenter.guests[400].config |= {"memory": "256", "name": "guest"}
     lab.datacenter.nodes["pve1"].foreign_memory = 1546145792
+
+
+async def _refused_tag(lab: ProxmoxLab) -> None:
+    """Somebody tries a tag that is in no list: the log of the cluster has it all the same."""
+    await lab.ask("PUT", f"{_QEMU}/202/config", {"tags": "blue"}, headers=token("alice@pve!full"))
 
 
 def _gone(vmid: int) -> Before:
@@ -38,6 +43,7 @@ begin = both(
 BEFORE: dict[str, Before] = {
     "08.13": asked("PUT", _OPTIONS, {"next-id": "lower=2000,upper=2999", "keyboard": "de"}),
     "08.28": both(
+        _refused_tag,
         asked("PUT", _OPTIONS, {"delete": "next-id,keyboard,registered-tags,user-tag-access"}),
         asked("PUT", f"{_QEMU}/202/config", {"delete": "tags"}),
     ),

@@ -23,6 +23,7 @@ from nagaya.api.proxmox.network import NetworkSpec
 from nagaya.api.proxmox.placement import Placement
 from nagaya.api.proxmox.proxmox_machine_spec import ProxmoxMachineSpec
 from nagaya.api.proxmox.references import ConnectionReference, PoolReference, SecretReference
+from nagaya.api.proxmox.virtual_ip import ControlPlaneVirtualIP
 
 DEFAULT_PORT: Final = 6443
 DEFAULT_MEMORY_PERCENT: Final = 100
@@ -91,6 +92,9 @@ class ProxmoxClusterSpec(Model):
             "is 6443 unless controlPlaneEndpoint has one."
         ),
     ] = None
+    control_plane_virtual_ip: Annotated[
+        ControlPlaneVirtualIP | None, doc("Who answers at the address of the API server.")
+    ] = msgspec.field(default=None, name="controlPlaneVirtualIP")
     external_managed_control_plane: Annotated[
         bool | None,
         doc("Whether the control plane is run elsewhere, and its provider fills in the endpoint.", default=False),
@@ -175,7 +179,7 @@ class ProxmoxClusterSpec(Model):
         str,
         doc(
             "The network interface that has the address of the control plane, for the patches of a ClusterClass to "
-            "take from.",
+            "take from, and for controlPlaneVirtualIP.",
             maxLength=15,
         ),
     ] = msgspec.field(default="", name="virtualIPNetworkInterface")

@@ -17,7 +17,7 @@ import msgspec
 
 from nagaya.api.bootstrap import annotations as annotation
 from nagaya.api.bootstrap.kubeadm_config import KUBEADM_CONFIGS, KubeadmConfig
-from nagaya.api.bootstrap.kubeadm_config_spec import CLOUD_CONFIG
+from nagaya.api.bootstrap.kubeadm_config_spec import CLOUD_CONFIG, IGNITION
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.secrets import TYPE, Purpose
 from nagaya.bootstrap.certificate_files import ControlPlaneCertificates
@@ -31,6 +31,7 @@ from nagaya.bootstrap.kubeadm_config.plan import Step
 from nagaya.bootstrap.kubeadm_config.seen import Seen
 from nagaya.bootstrap.kubeadm_config.status import CERTIFICATES_THERE, Outcome
 from nagaya.bootstrap.kubeadm_config.tokens import CHECK_INTERVAL, REFRESH_BELOW, ROTATE_BELOW, Token, Tokens
+from nagaya.bootstrap.kubeadm_config.virtual_ip import virtual_ip
 from nagaya.bootstrap.preparation import Preparation
 from nagaya.clusters import owners
 from nagaya.clusters.certificates.key_maker import Keys
@@ -117,7 +118,12 @@ class Apply:
             config = await self._api.merge(KUBEADM_CONFIGS, seen.config, change)
             configuration = config.spec.cluster_configuration
         data = FirstControlPlane(
-            await self._preparation(seen), facts, configuration, spec.init_configuration, _certificates(found)
+            await self._preparation(seen),
+            facts,
+            configuration,
+            spec.init_configuration,
+            _certificates(found),
+            await virtual_ip(self._rt, seen.cluster),
         )
         return await self._store(seen, data)
 
@@ -143,7 +149,8 @@ class Apply:
         data: BootstrapData = Worker(preparation, join)
         if seen.owner.control_plane:
             configuration = seen.config.spec.cluster_configuration
-            data = FurtherControlPlane(preparation, configuration, join, _certificates(found))
+            address = await virtual_ip(self._rt, seen.cluster)
+            data = FurtherControlPlane(preparation, configuration, join, _certificates(found), address)
         return await self._store(seen, data, requeue_after=_CHECK)
 
     async def _preparation(self, seen: Seen) -> Preparation:
@@ -155,7 +162,7 @@ class Apply:
             files=await contents.files(spec.files, seen.control_plane_version),
             users=await contents.users(spec.users),
             installation=requested(seen.config.metadata.annotations),
-            kubelet=seen.kubelet,
+            kubelet=seen.kubelet if spec.format != IGNITION else seen.kubelet.without_templates(),
         )
 
     async def _store(self, seen: Seen, data: BootstrapData, requeue_after: float | None = None) -> Outcome:

@@ -4,13 +4,23 @@ The drive has room for a host name, keys and simple networks, but not for user d
 that the agent answers. Then the same NoCloud seed that an ISO would have is written into the guest, the drive is
 taken out of cloud-init's sight, and the guest starts as if for the first time.
 
+Why a seed and a restart, and not a program that runs the user data at once: a stock cloud image then does with them
+what it does with every seed. All modules run, in their order, with the network that the seed describes, and whatever
+relies on a first boot (host keys, growing disks, units that wait for cloud-init) finds one. Running single modules, or
+`cloud-init init` a second time in a guest that is up, does some of that, and what is left out differs by version.
+
+What always holds: the folder is closed to others before anything secret is in it, as the agent makes files that all
+may write; the marker comes after everything else was written and compared, so that it vouches for all of it; whether
+the guest has taken the seed is told by cloud-init's own note of the instance, and by nothing that we remember.
+
 Running programs by the agent takes the privilege VM.GuestAgent.Unrestricted, and an agent that lets them be run: that
 of some distributions has it switched off.
 """
 
 from __future__ import annotations
 
-import base64
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +31,11 @@ import yaml
 from nagaya.infrastructure.proxmox.boot.network import Network, Nic
 
 SEED: Final = "/var/lib/cloud/seed/nocloud"
+MARKER: Final = f"{SEED}/.nagaya"
+INSTANCE: Final = "/var/lib/cloud/data/instance-id"
+"""Where cloud-init notes which instance it takes the guest for."""
+BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
+_USER_DATA: Final = "user-data"
 _SWITCH: Final = "/etc/cloud/cloud.cfg.d/99-nagaya.cfg"
 _AT_ONCE: Final = 61440 // 4 * 3
 """Bytes that one call can write: Proxmox VE takes 61440 characters of base64."""
@@ -55,32 +70,89 @@ class WriteFile:
     path: str
     content: bytes
 
-    def parameters(self) -> Mapping[str, str | int]:
-        """For agent/file-write. Encoded here: Proxmox VE would encode characters and not bytes."""
-        return {"file": self.path, "content": base64.b64encode(self.content).decode(), "encode": 0}
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A program to run by the agent."""
 
     command: tuple[str, ...]
-    restarts: bool = False
-    """Whether the guest restarts by it, so that nobody will say how it ended."""
+    output: str | None = None
+    """What it has to say; None: anything."""
 
 
 Step = WriteFile | Run
 
+RESTART: Final = Run(("cloud-init", "clean", "--logs", "--reboot"))
+"""The guest restarts by it, so nobody will say how it ended. In a guest that is going down already it does no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What stands in the guest about the boot data that were written there."""
+
+    machine: str
+    """The uid of the ProxmoxMachine."""
+    digest: str
+    restarts: int = 0
+    """In how many of its boots the guest was told to restart."""
+    boot: str = ""
+    """The last of them, as the kernel calls it."""
+    erased: bool = False
+    """Whether what is secret was taken out again."""
+
+    def written(self) -> WriteFile:
+        """The file."""
+        said = {
+            "machine": self.machine,
+            "digest": self.digest,
+            "restarts": self.restarts,
+            "boot": self.boot,
+            "erased": self.erased,
+        }
+        return WriteFile(MARKER, json.dumps(said).encode() + b"\n")
+
+
+def read_marker(text: str) -> Marker | None:
+    """What a marker says; None if it is none."""
+    try:
+        said = json.loads(text)
+        return Marker(
+            str(said["machine"]),
+            str(said["digest"]),
+            int(said.get("restarts", 0)),
+            str(said.get("boot", "")),
+            said.get("erased") is True,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def digest(files: Mapping[str, bytes]) -> str:
+    """By it boot data are known to be the same."""
+    named = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
+
 
 def steps(files: Mapping[str, bytes]) -> tuple[Step, ...]:
-    """What is done by the agent, in this order. Doing all of it again does no harm until the last step is done."""
+    """What is done by the agent, in this order, before the marker is written and the guest restarts. Doing all or some
+    of it again does no harm."""
     made: list[Step] = [Run(("mkdir", "-p", "-m", "0700", SEED)), Run(("chmod", "0700", SEED))]
-    for name, content in files.items():
-        made += _written(f"{SEED}/{name}", content)
+    # A file without content cannot be told from one that was never written.
+    whole = {f"{SEED}/{name}": content or b"\n" for name, content in files.items()}
+    for path, content in whole.items():
+        made += _written(path, content)
+    made.append(Run(("chmod", "0600", *whole)))
     switch = {"datasource_list": ["NoCloud", "None"], "datasource": {"NoCloud": {"fs_label": None}}}
     made.append(WriteFile(_SWITCH, yaml.safe_dump(switch, sort_keys=False).encode()))
-    made.append(Run(("cloud-init", "clean", "--logs", "--reboot"), restarts=True))
+    made.append(Run(("chmod", "0644", _SWITCH)))
+    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in whole.items())
+    made.append(Run(("sha256sum", *whole), sums))
     return tuple(made)
+
+
+def erased() -> WriteFile:
+    """Takes the place of user data that were used. The instance stays what it is, so cloud-init does nothing anew."""
+    return WriteFile(f"{SEED}/{_USER_DATA}", b"#cloud-config\n")
 
 
 def _written(path: str, content: bytes) -> list[Step]:

@@ -16,8 +16,27 @@ NO_NETWORK: Final = b"version: 1\nconfig: []\n"
 """For guests that are told their network in another way."""
 
 
-def meta_data(instance: str, hostname: str, kubernetes_version: str = "", provider_id: bool = False) -> bytes:
-    """The file meta-data. The instance is the UUID of the VM: with another one cloud-init does everything again."""
+def node_ip(network: Network) -> str:
+    """The addresses that the machine is known by, one of each family, joined by a comma. Empty if DHCP gives them.
+
+    Kubelets are told it: one that has to guess may take an address that the machine only holds for others."""
+    fixed = [each for nic in network.nics for each in nic.addresses]
+    own = [each for each in fixed if each.default] or fixed[:1]
+    found: dict[int, str] = {}
+    for each in own:
+        found.setdefault(each.address.version, str(each.address.ip))
+    return ",".join(found[version] for version in sorted(found))
+
+
+def meta_data(
+    instance: str,
+    hostname: str,
+    kubernetes_version: str = "",
+    provider_id: bool = False,
+    node_ip: str | None = None,
+) -> bytes:
+    """The file meta-data. The instance is the UUID of the VM: with another one cloud-init does everything again. User
+    data may refer to all of it, so what may be referred to is there even if it is empty."""
     if not instance or not hostname:
         raise ValueError("a machine without an instance id or a name cannot be told who it is")
     content = {"instance-id": instance, "local-hostname": hostname, "hostname": hostname}
@@ -25,6 +44,8 @@ def meta_data(instance: str, hostname: str, kubernetes_version: str = "", provid
         content["provider-id"] = f"{PROVIDER}{instance}"
     if kubernetes_version:
         content["kubernetes-version"] = kubernetes_version
+    if node_ip is not None:
+        content["node-ip"] = node_ip
     return yaml.safe_dump(content, sort_keys=False).encode()
 
 

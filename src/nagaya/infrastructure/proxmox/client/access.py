@@ -22,6 +22,28 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """A user."""
+
+    name: str
+    enabled: bool = True
+    expires: int = 0
+    """Seconds since 1970; 0 for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownToken:
+    """A token, without its secret, which PVE tells nobody again."""
+
+    name: str
+    comment: str = ""
+    separate: bool = True
+    """Whether it has only the rights that are granted to itself."""
+    expires: int = 0
+    """Seconds since 1970; 0 for never."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewToken:
     """A token, with the secret that PVE tells only now."""
 
@@ -44,7 +66,15 @@ class Access:
 
     async def users(self) -> tuple[str, ...]:
         """Those that the credentials may see."""
-        return tuple(str(row["userid"]) for row in await self._calls.rows("/access/users"))
+        return tuple(await self.accounts())
+
+    async def accounts(self) -> Mapping[str, Account]:
+        """The same with what is known of them."""
+        rows = await self._calls.rows("/access/users")
+        found = (
+            Account(str(row["userid"]), bool(int(row.get("enable", 1))), int(row.get("expire") or 0)) for row in rows
+        )
+        return {each.name: each for each in found}
 
     async def create_user(self, user: str, comment: str = "") -> None:
         """A user without a password, who can only use tokens. Raises Conflict if there is one."""
@@ -66,6 +96,10 @@ class Access:
     async def update_role(self, role: str, privileges: Iterable[str]) -> None:
         """Give it exactly these privileges."""
         await self._calls.put(path_of("access", "roles", role), {"privs": ",".join(privileges)})
+
+    async def extend_role(self, role: str, privileges: Iterable[str]) -> None:
+        """Give it these privileges besides those that it has."""
+        await self._calls.put(path_of("access", "roles", role), {"privs": ",".join(privileges), "append": True})
 
     async def delete_role(self, role: str) -> None:
         """With all grants of it."""
@@ -91,7 +125,21 @@ class Access:
 
     async def tokens(self, user: str) -> tuple[str, ...]:
         """The names of a user's tokens."""
-        return tuple(str(row["tokenid"]) for row in await self._calls.rows(path_of("access", "users", user, "token")))
+        return tuple(await self.known_tokens(user))
+
+    async def known_tokens(self, user: str) -> Mapping[str, KnownToken]:
+        """The same with what is known of them."""
+        rows = await self._calls.rows(path_of("access", "users", user, "token"))
+        found = (
+            KnownToken(
+                str(row["tokenid"]),
+                str(row.get("comment") or ""),
+                bool(int(row.get("privsep", 1))),
+                int(row.get("expire") or 0),
+            )
+            for row in rows
+        )
+        return {each.name: each for each in found}
 
     async def create_token(self, user: str, name: str, *, comment: str = "", separate: bool = True) -> NewToken:
         """`separate`: it has only the rights that are granted to itself. Raises Conflict if there is one."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nagaya.infrastructure.proxmox.client.calls import Calls, path_of
+from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, path_of
 
 LARGEST_WRITE: Final = 60 * 1024
 """Characters that one file-write takes."""
+PATIENCE: Final = 30.0
+FIRST_LOOK: Final = 0.2
+NEXT_LOOK: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,19 @@ class Agent:
             str(data.get("err-data") or ""),
         )
 
+    async def run(self, node: str, vmid: int, command: Sequence[str], *, patience: float = PATIENCE) -> Execution:
+        """Start a program and wait for its end: asked after 0.2 s, then every second. One that has not ended in time is
+        returned as it is, and goes on."""
+        pid = await self.execute(node, vmid, command)
+        rest = FIRST_LOOK
+        while True:
+            await asyncio.sleep(rest)
+            done = await self.execution(node, vmid, pid)
+            patience -= rest
+            if done.exited or patience <= 0:
+                return done
+            rest = NEXT_LOOK
+
     async def read(self, node: str, vmid: int, file: str) -> str:
         """A file's content, the first 16 MiB of it. Raises AgentFailed if there is none."""
         data = await self._calls.record(_path(node, vmid, "file-read"), {"file": file})
@@ -78,6 +96,14 @@ class Agent:
         if len(content) > LARGEST_WRITE:
             raise ValueError(f"{file} has {len(content)} characters; the agent takes {LARGEST_WRITE} at once")
         await self._calls.post(_path(node, vmid, "file-write"), {"file": file, "content": content})
+
+    async def write_bytes(self, node: str, vmid: int, file: str, content: bytes) -> None:
+        """Replace a file by bytes. Encoded here: Proxmox VE would encode characters. Raises ValueError for too many."""
+        encoded = base64.b64encode(content).decode()
+        if len(encoded) > LARGEST_WRITE:
+            raise ValueError(f"{file} has {len(content)} bytes; the agent takes {LARGEST_WRITE // 4 * 3} at once")
+        given: Parameters = {"file": file, "content": encoded, "encode": False}
+        await self._calls.post(_path(node, vmid, "file-write"), given)
 
 
 def _path(node: str, vmid: int, what: str) -> str:

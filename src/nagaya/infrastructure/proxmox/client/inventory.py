@@ -2,7 +2,8 @@
 
 GET /cluster/resources touches no dead host, so this never waits for one. However many controllers ask, a new picture is
 taken at most every `FRESHEST` seconds, and by one call at a time; who needs it newer gets the one that is then taken.
-A failure is kept for as long. What hosts are able to carry is remembered from before they went off, as PVE forgets it.
+A failure is kept for as long. What hosts are able to carry is remembered from before they went off, as PVE forgets it,
+and since when they are off. What the list does not tell of hosts is in `equipment`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 from nagaya.infrastructure.proxmox.client import rows
 from nagaya.infrastructure.proxmox.client.calls import Calls
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
+from nagaya.infrastructure.proxmox.client.equipment import Equipment
 from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
 from nagaya.infrastructure.proxmox.client.rows import ContainerRow, Host, MachineRow, StorageRow
 
@@ -41,6 +43,8 @@ class Snapshot:
     storages: Mapping[tuple[str, str], StorageRow] = field(default_factory=dict)
     """By host and name."""
     pools: frozenset[str] = frozenset()
+    off_since: Mapping[str, datetime] = field(default_factory=dict)
+    """When hosts that are off were first seen off by us. Those that have never been seen on are left out."""
 
     def machines_on(self, host: str) -> list[MachineRow]:
         """Those of one host."""
@@ -60,6 +64,7 @@ class Inventory:
         self._failed: tuple[float, ProxmoxError] | None = None
         self.last: Snapshot | None = None
         """The last that could be taken, whatever its age."""
+        self.equipment = Equipment(calls)
 
     async def get(self, max_age: float = USUAL) -> Snapshot:
         """A picture not older than that (but `FRESHEST` at the least). Raises ProxmoxError."""
@@ -78,8 +83,13 @@ class Inventory:
         """Seconds since the last picture; None if there is none."""
         return None if self.last is None else self._calls.world.clock.monotonic() - self.last.moment
 
+    def retry(self) -> None:
+        """Others ask now, or elsewhere: that it failed before says nothing any more."""
+        self._failed = None
+
     async def close(self) -> None:
         """Take none any more."""
+        await self.equipment.close()
         if self._taking is not None:
             self._taking.cancel()
             await asyncio.gather(self._taking, return_exceptions=True)
@@ -153,4 +163,14 @@ def _pictured(
             for row in by_type.get("storage", [])
         },
         frozenset(str(row["pool"]) for row in by_type.get("pool", [])),
+        _off_since(hosts, before, taken),
     )
+
+
+def _off_since(hosts: Mapping[str, Host], before: Snapshot | None, taken: datetime) -> dict[str, datetime]:
+    """A host that was off in the first picture may have been so for long: nobody knows since when."""
+    if before is None:
+        return {}
+    known = dict(before.off_since)
+    known |= {name: taken for name, host in before.hosts.items() if host.online}
+    return {name: known[name] for name, host in hosts.items() if not host.online and name in known}

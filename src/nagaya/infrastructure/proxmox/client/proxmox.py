@@ -67,6 +67,7 @@ class Proxmox:
     def replace(self, facts: Facts) -> None:
         """Use other endpoints, credentials or trust from the next call on."""
         self.calls.replace(facts)
+        self.inventory.retry()
 
     async def close(self) -> None:
         """End all that runs, and let go of every connection."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,10 @@ class Storages:
             "verify-certificates": None if verify else False,
         }
         return await self._calls.begin("POST", _path(node, storage, "download-url"), given)
+
+    async def allow(self, storage: str, contents: Iterable[str]) -> None:
+        """Say what a storage may hold, all of it, on every host. Can be repeated."""
+        await self._calls.put(path_of("storage", storage), {"content": ",".join(sorted(contents))})
 
     async def delete(self, node: str, volume: str) -> Upid:
         """Remove a volume, named by its id. PVE asks no machine whether it uses it."""

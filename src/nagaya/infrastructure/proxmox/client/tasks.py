@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from nagaya.infrastructure.proxmox.client.calls import Calls, path_of
+from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, path_of
 from nagaya.infrastructure.proxmox.client.errors import NotFound, ParameterError, ProxmoxError
 from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState, phase_of
 from nagaya.infrastructure.proxmox.client.upid import Upid, upid
@@ -97,6 +97,12 @@ class Tasks:
         named = _named(task)
         phase, said = await self._status(named)
         return TaskState(named, phase, said, await self._log(named) if _telling(phase, said) else ())
+
+    async def running(self, host: str, type: str) -> tuple[Upid, ...]:
+        """Those of a type that run on a host, whoever has begun them, as far as the credentials may see them."""
+        given: Parameters = {"source": "active", "typefilter": type, "limit": _LISTED}
+        rows = await self._calls.rows(path_of("nodes", host, "tasks"), given)
+        return tuple(upid(str(row["upid"])) for row in rows if not row.get("endtime"))
 
     async def stop(self, task: Upid | str) -> None:
         """Stop it, and return when it has ended."""

@@ -52,10 +52,12 @@ async def let_all_go(rt: Runtime, api: Api, seen: Seen) -> None:
 
 
 async def _write(api: Api, proxmox: ProxmoxCluster, plan: Plan) -> ProxmoxCluster:
-    """Finalizer and address in one patch."""
+    """Finalizer, address and annotations in one patch."""
     content: dict[str, Any] = {}
     if plan.hold and FINALIZER not in proxmox.metadata.finalizers:
         content["metadata"] = {"finalizers": [*proxmox.metadata.finalizers, FINALIZER]}
+    if plan.annotations:
+        content.setdefault("metadata", {})["annotations"] = dict(plan.annotations)
     if plan.endpoint is not None:
         log.info("proxmox cluster %s: its API is at %s", Key.of(proxmox), plan.endpoint)
         content["spec"] = {"controlPlaneEndpoint": msgspec.to_builtins(plan.endpoint)}

@@ -27,6 +27,8 @@ class Availability:
     datacenter: str = ""
     hosts: frozenset[str] = frozenset()
     """The hosts that there are; empty if that is not known."""
+    off: frozenset[str] = frozenset()
+    """Those of them that are known to be off."""
 
 
 def of_problem(problem: NoConnection) -> Availability:
@@ -38,11 +40,12 @@ def of_connection(connection: ProxmoxConnection) -> Availability:
     """As a connection says."""
     ready = get(connection.status.conditions, ProxmoxConnectionCondition.READY)
     datacenter, hosts = connection.status.datacenter, frozenset(host.name for host in connection.status.hosts)
+    off = frozenset(host.name for host in connection.status.hosts if host.online is False)
     if ready is not None and ready.status == "True":
-        return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts)
+        return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts, off)
     why = _NOT_YET if ready is None else ready.message or ready.reason
     sentence = f"ProxmoxConnection {connection.metadata.name} is not ready: {why}"
-    return Availability(False, Reason.CONNECTION_NOT_READY, sentence, datacenter, hosts)
+    return Availability(False, Reason.CONNECTION_NOT_READY, sentence, datacenter, hosts, off)
 
 
 def of_look(seen: Look) -> Availability:
@@ -54,8 +57,9 @@ def of_look(seen: Look) -> Availability:
     if seen.problem is not None:
         reason = Reason.SECRET_UNUSABLE if isinstance(seen.problem, Unauthorized) else Reason.PROXMOX_UNREACHABLE
         return Availability(False, reason, str(seen.problem), datacenter)
-    hosts = frozenset() if seen.snapshot is None else frozenset(seen.snapshot.hosts)
+    known = {} if seen.snapshot is None else seen.snapshot.hosts
+    hosts, off = frozenset(known), frozenset(host.name for host in known.values() if not host.online)
     for each in (privileges_complete(seen), quorate(seen)):
         if each.status == "False":
-            return Availability(False, Reason.CONNECTION_NOT_READY, each.message, datacenter, hosts)
-    return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts)
+            return Availability(False, Reason.CONNECTION_NOT_READY, each.message, datacenter, hosts, off)
+    return Availability(True, Reason.PROXMOX_AVAILABLE, "", datacenter, hosts, off)

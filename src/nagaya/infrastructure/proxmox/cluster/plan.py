@@ -6,7 +6,8 @@ machines when all of it is there, and stays so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nagaya.api.cluster.cluster_network import Endpoint
@@ -17,6 +18,7 @@ from nagaya.api.proxmox.conditions import ProxmoxClusterReason as Reason
 from nagaya.api.proxmox.proxmox_cluster_spec import DEFAULT_PORT
 from nagaya.infrastructure.proxmox.cluster.pools import WantedPool, wanted_pools
 from nagaya.infrastructure.proxmox.cluster.seen import Seen
+from nagaya.infrastructure.proxmox.cluster.virtual_ip import boot_facts, changed, without_address
 from nagaya.kube.conditions import get, is_false
 
 _NAMED: Final = 3
@@ -38,6 +40,8 @@ class Plan:
     """Whether an address for the API is to be claimed."""
     endpoint: Endpoint | None = None
     """The address of the API, if that has to be written down."""
+    annotations: Mapping[str, str | None] = field(default_factory=dict)
+    """What has to be told to those who make boot data, as far as it is not; None takes an annotation away."""
     provisioned: bool = False
     drop_claim: bool = False
     release: bool = False
@@ -58,12 +62,13 @@ def plan(seen: Seen) -> Plan:
         own_secret=seen.secret is not None and not seen.secret.metadata.deleting,
         claim=_claims(seen),
         endpoint=endpoint if endpoint != seen.proxmox.spec.control_plane_endpoint else None,
+        annotations=changed(seen.proxmox.metadata.annotations, boot_facts(seen, endpoint)),
         provisioned=seen.provisioned,
     )
     why = _obstacle(seen, steps, endpoint)
     if why is not None:
         return replace(steps, reason=why[0], sentence=why[1])
-    return replace(steps, sentence=_remark(seen), provisioned=True)
+    return replace(steps, sentence=_remark(seen, endpoint), provisioned=True)
 
 
 def blocked(steps: Plan, refused: str) -> Plan:
@@ -90,6 +95,12 @@ def _obstacle(seen: Seen, steps: Plan, endpoint: Endpoint) -> tuple[str, str] | 
         ready = get(pool.status.conditions, POOL_READY)
         if ready is not None and ready.status == "False" and ready.reason == INVALID_SPEC:
             return Reason.WAITING_FOR_ADDRESS_POOLS, f"InClusterIPPool {name} cannot be used: {ready.message}"
+    if gateway := _gateway(seen, endpoint):
+        return (
+            Reason.MISSING_CONTROL_PLANE_ENDPOINT,
+            f"The API server cannot have the address {endpoint.host}, which is that of the router ({gateway}): give "
+            "spec.controlPlaneEndpoint.host one that nobody has.",
+        )
     if endpoint.valid or seen.hosted:
         return None
     return _no_endpoint(seen)
@@ -136,6 +147,18 @@ def _endpoint(seen: Seen) -> Endpoint:
     return given
 
 
+def _gateway(seen: Seen, endpoint: Endpoint) -> str:
+    """The field that has the same address for a gateway; empty if none has."""
+    spec = seen.proxmox.spec
+    zones = [("spec", spec.ipv4_config, spec.ipv6_config)]
+    zones += [(f"zone {each.zone}", each.ipv4_config, each.ipv6_config) for each in spec.zone_config]
+    for place, *configs in zones:
+        for name, config in zip(("ipv4Config", "ipv6Config"), configs, strict=True):
+            if config is not None and endpoint.host and config.gateway == endpoint.host:
+                return f"{place}.{name}.gateway" if place == "spec" else f"{name}.gateway of {place}"
+    return ""
+
+
 def _claims(seen: Seen) -> bool:
     """Whether a pool is to give the address. A claim that was made stays: the address is in use."""
     spec = seen.proxmox.spec
@@ -156,14 +179,26 @@ def _unknown_hosts(seen: Seen) -> tuple[str, ...]:
     return tuple(sorted(named - known))
 
 
-def _remark(seen: Seen) -> str:
+def _remark(seen: Seen, endpoint: Endpoint) -> str:
     """What is to be known of a cluster that is ready."""
-    shared = [
+    remarks = [
         f"InClusterIPPool {name}: {found.message}"
         for name, pool in sorted(seen.pools.items())
         if is_false(pool.status.conditions, DISJOINT) and (found := get(pool.status.conditions, DISJOINT)) is not None
     ]
-    return " ".join(shared)
+    remarks += [without_address(seen, endpoint), *_dead_domains(seen)]
+    return " ".join(filter(None, remarks))
+
+
+def _dead_domains(seen: Seen) -> list[str]:
+    """Failure domains without a host that is on. They stay what they are: a control plane that was spread over others
+    while a rack is being repaired would have to be moved back afterwards."""
+    off = seen.availability.off
+    return [
+        f"All hosts of failure domain {domain.name} are off ({', '.join(domain.hosts)}): machines for it wait."
+        for domain in seen.proxmox.spec.failure_domains
+        if off.issuperset(domain.hosts)
+    ]
 
 
 def _going(seen: Seen) -> Plan:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from nagaya.api.cluster import labels
@@ -22,19 +22,27 @@ from nagaya.api.proxmox.proxmox_virtual_machine import (
 from nagaya.clusters.finalizer import release
 from nagaya.clusters.owners import controller
 from nagaya.infrastructure.proxmox.boot import ignition, iso9660, nocloud
+from nagaya.infrastructure.proxmox.boot.network import Network
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client import Upload as File
-from nagaya.infrastructure.proxmox.client.errors import NotFound as VolumeNotFound
+from nagaya.infrastructure.proxmox.client.errors import Conflict
+from nagaya.infrastructure.proxmox.client.errors import NotFound as NotFoundThere
+from nagaya.infrastructure.proxmox.client.high_availability import HaRule
+from nagaya.infrastructure.proxmox.machine.handover import erase, hand_over
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import (
     Adopt,
     Attach,
+    Bind,
     ClaimAddresses,
     CloneTemplate,
     Configure,
     Eject,
+    Erase,
     GiveUpReservation,
+    HandOver,
     LeaveToReaper,
+    Manage,
     Name,
     ReleaseClaims,
     Remove,
@@ -43,6 +51,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     Resume,
     Start,
     Step,
+    Unmanage,
     Upload,
 )
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
@@ -57,6 +66,7 @@ from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
 log = logging.getLogger(__name__)
 
 HIGHEST_VMID: Final = 999_999_999
+RULE_COMMENT: Final = "Made by Nagaya for machines of one cluster and role."
 _FORMAT: Final = "format"
 _IGNITION: Final = "ignition"
 
@@ -98,11 +108,22 @@ async def carry_out(rt: Runtime, api: Api, seen: Seen, link: Link, step: Step) -
             for claim in claims:
                 await _claim(api, seen, claim.name, claim.pool.kind, claim.pool.name, claim.pool.api_group)
         case Upload(node, storage, _):
-            image = await _boot_image(rt, seen, step)
+            image = iso9660.image(nocloud.LABEL, await _boot_files(rt, seen, step.network), seen.now)
             return await proxmox.storages.upload(node, storage, "iso", File(boot_image(vmid), image))
         case Attach(node, slot, volume, digest):
             options = {slot: f"{volume},media=cdrom"}
             await proxmox.machines.configure(node, vmid, options, digest=digest)
+        case HandOver(node, network):
+            files = await _boot_files(rt, seen, network, by_agent=True)
+            await hand_over(proxmox, node, vmid, seen.objects.uid, files)
+        case Erase(node):
+            await erase(proxmox, node, vmid)
+        case Manage(options, delete, new):
+            await _manage(proxmox, vmid, dict(options), delete, new)
+        case Unmanage():
+            await _unmanage(proxmox, vmid)
+        case Bind(rule, new):
+            await _bind(proxmox, rule, new)
         case Start(node):
             return await proxmox.machines.start(node, vmid)
         case Resume(node):
@@ -287,8 +308,36 @@ async def _claim(api: Api, seen: Seen, name: str, kind: str, pool: str, group: s
         log.debug("claim %s/%s is there already", machine.metadata.namespace, name)
 
 
-async def _boot_image(rt: Runtime, seen: Seen, step: Upload) -> bytes:
-    """The CD image. Its content is secret: it is held no longer than it takes to send it."""
+async def _manage(
+    proxmox: Proxmox, vmid: int, options: dict[str, str | int], delete: tuple[str, ...], new: bool
+) -> None:
+    if not new:
+        await proxmox.high_availability.change(vmid, options, delete=delete)
+        return
+    try:
+        await proxmox.high_availability.add(vmid, options)
+    except Conflict:
+        log.debug("VM %d is with the HA manager already", vmid)
+
+
+async def _unmanage(proxmox: Proxmox, vmid: int) -> None:
+    try:
+        await proxmox.high_availability.release(vmid)
+    except NotFoundThere:
+        log.debug("VM %d is not with the HA manager any more", vmid)
+
+
+async def _bind(proxmox: Proxmox, rule: HaRule, new: bool) -> None:
+    if new:
+        await proxmox.high_availability.bind(rule.name, rule.affinity, rule.vmids, comment=RULE_COMMENT)
+        return
+    await proxmox.high_availability.change_rule(
+        rule.name, rule.vmids, type=rule.type, affinity=rule.affinity, others=rule.others, digest=rule.digest
+    )
+
+
+async def _boot_files(rt: Runtime, seen: Seen, network: Network, *, by_agent: bool = False) -> Mapping[str, bytes]:
+    """The files of the seed. Their content is secret: it is held no longer than it takes to send it."""
     machine, owner, found = seen.machine, seen.objects.owner, seen.found
     assert owner is not None
     assert found is not None
@@ -307,17 +356,24 @@ async def _boot_image(rt: Runtime, seen: Seen, step: Upload) -> bytes:
     uuid = found.config.uuid.lower()
     hostname = machine.metadata.name
     meta = nocloud.meta_data(
-        uuid, hostname, owner.spec.version or "", settings is not None and settings.provider_id_injection
+        uuid,
+        hostname,
+        owner.spec.version or "",
+        settings is not None and settings.provider_id_injection,
+        nocloud.node_ip(network),
     )
-    if form == _IGNITION:
-        try:
-            data = ignition.enriched(data, hostname, uuid, step.network)
-        except ignition.UnusableIgnition as error:
-            raise UnusableBootData(f"Secret {name}: {error}.") from error
-        files = nocloud.seed(data, meta, None)
-    else:
-        files = nocloud.seed(data, meta, step.network)
-    return iso9660.image(nocloud.LABEL, files, seen.now)
+    if form != _IGNITION:
+        return nocloud.seed(data, meta, network)
+    if by_agent:
+        raise UnusableBootData(
+            f"Secret {name} has boot data for Ignition, which reads them from a CD image only. Set bootDelivery.method "
+            "to iso, and delete the Machine to get another one."
+        )
+    try:
+        data = ignition.enriched(data, hostname, uuid, network)
+    except ignition.UnusableIgnition as error:
+        raise UnusableBootData(f"Secret {name}: {error}.") from error
+    return nocloud.seed(data, meta, None)
 
 
 async def _eject(proxmox: Proxmox, vmid: int, step: Eject) -> Upid | None:
@@ -329,6 +385,6 @@ async def _eject(proxmox: Proxmox, vmid: int, step: Eject) -> Upid | None:
         if volume.endswith(f"iso/{boot_image(vmid)}"):
             try:
                 return await proxmox.storages.delete(step.node, volume)
-            except VolumeNotFound:
+            except NotFoundThere:
                 continue
     return None

@@ -9,19 +9,23 @@ from typing import Final
 
 from nagaya.api.proxmox.addresses import DHCP
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
-from nagaya.api.proxmox.life import NATIVE
+from nagaya.api.proxmox.life import ISO, NATIVE
 from nagaya.infrastructure.proxmox.client import Phase
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.machine import network
+from nagaya.infrastructure.proxmox.machine.delivery import hand_over, has_taken, is_native, way, why_not
+from nagaya.infrastructure.proxmox.machine.evidence import OUTPUT, shown
 from nagaya.infrastructure.proxmox.machine.hardware import mac_of
 from nagaya.infrastructure.proxmox.machine.health import MADE, slots_with_image
+from nagaya.infrastructure.proxmox.machine.high_availability import lacking
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Attach, ClaimAddresses, Plan, Resume, Said, Start, Upload
+from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN, for_agent, for_cloud_init, start_limit
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found
-from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image
+from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image
 
-GUEST_AGAIN: Final = 5.0
-"""Seconds until the guest agent is asked again: nothing tells when it is up."""
+HA_START: Final = "hastart"
+"""The task that asks the HA manager to start a VM. It has ended before the VM runs."""
 DEFAULT_SLOT: Final = "ide0"
 _OTHER_SLOTS: Final = ("ide0", "ide1", "ide2", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5")
 _WITHOUT_IDE: Final = ("scsi30", "scsi29", "scsi28")
@@ -50,16 +54,34 @@ def booting(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
         return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, f"Waiting for the addresses of claims {claims}.")
     told = _addressed(seen, wanted, told)
     attached = slots_with_image(found.config, objects.vmid)
-    if not attached and machine.status.bootstrap_data_provided is not True:
+    if found.state == "paused" and (attached or is_native(found.config)):
+        why = f"The VM on {found.node} is paused; it goes on."
+        return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Resume(found.node))
+    if not attached and machine.status.bootstrap_data_provided is not True and not has_taken(seen, found):
         return _give_boot_data(seen, found, wanted, told, failed)
     told = replace(told, has_boot_data=True)
     if not found.running:
-        why = f"The VM is started on {found.node}."
-        return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Start(found.node))
+        return _start(seen, found, told, failed)
     if found.state == "paused":
         why = f"The VM on {found.node} is paused; it goes on."
         return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Resume(found.node))
-    return _up(seen, found, told)
+    return _up(seen, found, told, failed)
+
+
+def _start(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
+    """Turn the VM on. One that the HA manager looks after is turned on by it, some time after it was asked."""
+    task = seen.task
+    if found.managed and task is not None and task.upid.type == HA_START:
+        took = seen.now.timestamp() - task.upid.started
+        if took <= start_limit(seen.machine):
+            why = f"The HA manager was asked to start the VM on {found.node} (it says: {found.ha_state})."
+            return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), again_after=GUEST_AGAIN)
+        why = (
+            f"The HA manager has not started the VM on {found.node} in {took / 60:.0f} min. It says: {found.ha_state}."
+        )
+        return failed(seen, Reason.POWERING_ON_FAILED, f"{why} It is asked again.")
+    why = f"The VM is started on {found.node}."
+    return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Start(found.node))
 
 
 def _give_boot_data(
@@ -70,20 +92,25 @@ def _give_boot_data(
     assert objects.infrastructure is not None
     assert objects.vmid is not None
     assert seen.link is not None
-    if found.running:
+    wanted_way = way(seen, found)
+    if found.running and wanted_way == ISO:
         why = (
             f"The VM on {found.node} was turned on before it had its boot data. Turn it off (`qm stop {objects.vmid}`)."
         )
         return replace(_waits(told, reason, why), again_after=GUEST_AGAIN)
-    delivery = machine.spec.boot_delivery
-    if not seen.link.uploads or (delivery is not None and delivery.method == NATIVE):
-        why = (
-            "Boot data are delivered on a CD image, and the credentials may not upload one. Grant "
-            "Datastore.AllocateTemplate and Datastore.Allocate on a storage for ISO images."
-        )
+    if why := why_not(seen, wanted_way):
         return failed(seen, Reason.NOT_AUTHORIZED, why)
+    if wanted_way == NATIVE:
+        try:
+            told_to_guest = network.guest_network(
+                machine, objects.infrastructure, wanted, objects.addresses, found.config
+            )
+        except ValueError as error:
+            return failed(seen, Reason.VM_PROVISION_FAILED, f"The network of the machine cannot be: {error}.")
+        return hand_over(seen, found, told_to_guest, told)
     storage = _storage(seen, found.node)
     if not storage:
+        delivery = machine.spec.boot_delivery
         named = delivery.storage if delivery is not None and delivery.storage else seen.link.iso_storage
         why = (
             f"Host {found.node} has no storage {named} that takes CD images (content iso) and is available."
@@ -162,26 +189,29 @@ def _addressed(seen: Seen, wanted: tuple[network.WantedClaim, ...], told: Plan) 
     )
 
 
-def _up(seen: Seen, found: Found, told: Plan) -> Plan:
+def _up(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
     """Whether the guest is up. What cannot be asked is not waited for."""
     machine, guest = seen.machine, seen.guest
     checks = machine.spec.checks
-    if checks is None or not checks.skip_qemu_guest_agent:
+    asked = checks is None or not checks.skip_qemu_guest_agent
+    if asked:
         if guest is None or not guest.answers:
-            why = f"The VM runs on {found.node}; waiting for its guest agent{f': {guest.why}' if guest else '.'}"
-            return replace(_waits(told, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=GUEST_AGAIN)
+            return for_agent(seen, found, told)
         if checks is None or not checks.skip_cloud_init_status:
             if guest.cloud_init == "running":
-                why = "cloud-init is at work in the guest."
-                return replace(_waits(told, Reason.WAITING_FOR_CLOUD_INIT, why), again_after=GUEST_AGAIN)
+                return for_cloud_init(seen, found, told)
             if guest.cloud_init not in ("done", "unknown", ""):
-                why = f"cloud-init failed in the guest: {guest.cloud_init}. See /var/log/cloud-init-output.log there."
-                return replace(_waits(told, Reason.CLOUD_INIT_FAILED, why), again_after=GUEST_AGAIN * 6)
-    if not any(kind == "InternalIP" for kind, _ in told.addresses) and (
-        checks is None or not checks.skip_qemu_guest_agent
-    ):
+                why = f"cloud-init failed in the guest: {shown(guest.cloud_init)}. See {OUTPUT} there. {guest.evidence}"
+                return replace(_waits(told, Reason.CLOUD_INIT_FAILED, why.strip()), again_after=GUEST_AGAIN * 6)
+    if asked and not any(kind == "InternalIP" for kind, _ in told.addresses):
         why = "The guest has no address yet: waiting for DHCP."
         return replace(_waits(told, Reason.WAITING_FOR_CLUSTER_API_MACHINE_ADDRESSES, why), again_after=GUEST_AGAIN)
+    if (missing := lacking(seen, found)) is not None:
+        if missing.step is not None:
+            waiting = _waits(told, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG, missing.message)
+            return replace(waiting, step=missing.step)
+        if missing.blocks:
+            return failed(seen, Reason.VM_PROVISION_FAILED, missing.message)
     return replace(told, made=MADE, provisioned=True, again_after=None)
 
 

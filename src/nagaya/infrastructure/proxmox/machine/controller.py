@@ -39,6 +39,7 @@ from nagaya.infrastructure.proxmox.machine.changes import (
     of_machine,
     of_reservation,
 )
+from nagaya.infrastructure.proxmox.machine.handover import NotTaken
 from nagaya.infrastructure.proxmox.machine.health import MADE
 from nagaya.infrastructure.proxmox.machine.looking import look_around, without_link
 from nagaya.infrastructure.proxmox.machine.memory import Memory
@@ -102,7 +103,7 @@ class ProxmoxMachines:
                 await self._release(machine)
                 return None
             await self._reservation_told(seen, made)
-            if made.step is not None and task is None and not made.failed:
+            if made.step is not None and task is None and not made.failed and not made.rests:
                 continue  # it is done, and the next look tells more
             tell_after = None if made.silent else await self._tell(seen, machine, made, task)
             if task is not None:
@@ -150,9 +151,11 @@ class ProxmoxMachines:
             return self._failed(seen, made.made.reason, str(error)), None
         except NoVmid as error:
             return self._failed(seen, Reason.WAITING_FOR_VMID, str(error)), None
-        except UnusableBootData as error:
+        except (UnusableBootData, NotTaken) as error:
             return self._failed(seen, Reason.WAITING_FOR_BOOTSTRAP_DATA, str(error)), None
         if isinstance(step, CloneTemplate):
+            if task is not None:
+                self._memory.begun.add(task.text)
             self._memory.cloning(seen.objects.uid, Clone.RUNNING)
         return made, task
 
@@ -160,15 +163,17 @@ class ProxmoxMachines:
         log.warning("proxmox machine %s: %s", Key.of(seen.machine), message)
         told = leaving.failed(seen, message) if seen.machine.metadata.deleting else failed(seen, reason, message)
         self._memory.failures[seen.objects.uid] = seen.failures + 1
-        if seen.provisioned:
-            return replace(told, made=MADE, provisioned=True)
-        return told
+        if seen.provisioned and not seen.machine.metadata.deleting:
+            # It is of use all the same, so no condition has a place for this.
+            self._rt.recorder.warning(PROXMOX_MACHINES, seen.machine, reason, message)
+        return replace(told, made=MADE, provisioned=True) if seen.provisioned else told
 
     def _remember(self, key: Key, seen: Seen, made: Plan) -> None:
         """What must be known at once, before anything is waited for."""
         memory, uid = self._memory, seen.objects.uid
         if made.placed is not None:
-            memory.promise(uid, made.placed.reservation, seen.objects.vmid or 0, seen.now)
+            since = next((each.since for each in seen.promised if each.machine == uid), "")
+            memory.promise(uid, made.placed.reservation, seen.objects.vmid or 0, seen.now, since)
         memory.uids[key] = uid
         if made.waits_for_turn:
             memory.waiting[uid] = key
@@ -231,6 +236,7 @@ class ProxmoxMachines:
             if self.controller is not None:
                 self.controller.look_at([key])
             if state.upid.type == "qmclone":
+                self._memory.clone_ended(state.upid)
                 self._memory.cloning(seen.objects.uid, Clone.DONE)
                 self._look_at_waiting()
 

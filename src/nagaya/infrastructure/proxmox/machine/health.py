@@ -8,8 +8,11 @@ from typing import Final
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.infrastructure.proxmox.client import upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.machine.delivery import is_native
+from nagaya.infrastructure.proxmox.machine.high_availability import lacking
 from nagaya.infrastructure.proxmox.machine.seen import Seen
-from nagaya.infrastructure.proxmox.machine.steps import Eject, Plan, Resume, Said, Start
+from nagaya.infrastructure.proxmox.machine.steps import Eject, Erase, Plan, Resume, Said, Start
+from nagaya.infrastructure.proxmox.machine.waiting import for_node
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.removal import HOST_AGAIN, LOOK_AGAIN
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image
@@ -71,6 +74,11 @@ def running(seen: Seen) -> Plan:
         return _off(seen, found, told)
     if found.state == "paused":
         return replace(told, step=Resume(found.node)) if not _just_tried(seen, "qmresume") else told
+    if (late := for_node(seen, found)) is not None and told.healthy.holds:
+        told = replace(told, healthy=late)
+    if (missing := lacking(seen, found)) is not None:
+        # A step that fails is told by an event, and so is what nothing can be done about: the VM runs on.
+        return replace(told, step=missing.step) if missing.step is not None else told
     return _boot_data(seen, found, told)
 
 
@@ -78,7 +86,13 @@ def _off(seen: Seen, found: Found, told: Plan) -> Plan:
     if found.lock:
         why = f"The VM on {found.node} is off and locked ({found.lock}) by another operation."
         return replace(told, healthy=Said(False, Reason.STOPPED, why), again_after=LOOK_AGAIN)
-    if _just_tried(seen, "qmstart"):
+    if found.ha_state == "error":
+        why = (
+            f"The VM on {found.node} is off, and the HA manager has given up on it (error). Set its state there to "
+            "disabled, mend it, and set it to started again."
+        )
+        return replace(told, healthy=Said(False, Reason.STOPPED, why))
+    if _just_tried(seen, "qmstart", "hastart"):
         minutes = int(STARTED_AGAIN / 60)
         why = f"The VM on {found.node} is off, though it was turned on less than {minutes} minutes ago."
         return replace(told, healthy=Said(False, Reason.STOPPED, why))
@@ -86,12 +100,12 @@ def _off(seen: Seen, found: Found, told: Plan) -> Plan:
     return replace(told, healthy=Said(False, Reason.STOPPED, why), step=Start(found.node))
 
 
-def _just_tried(seen: Seen, kind: str) -> bool:
-    """Whether the last task was this, and not long ago."""
+def _just_tried(seen: Seen, *kinds: str) -> bool:
+    """Whether the last task was of these, and not long ago."""
     if not seen.machine.status.task_ref:
         return False
     last = upid(seen.machine.status.task_ref)
-    return last.type == kind and seen.now.timestamp() - last.started < STARTED_AGAIN
+    return last.type in kinds and seen.now.timestamp() - last.started < STARTED_AGAIN
 
 
 def _boot_data(seen: Seen, found: Found, told: Plan) -> Plan:
@@ -104,6 +118,8 @@ def _boot_data(seen: Seen, found: Found, told: Plan) -> Plan:
         return replace(told, step=Eject(found.node, slots, found.config.digest))
     if seen.leftovers:
         return replace(told, step=Eject(found.node, (), ""))
+    if is_native(found.config) and not seen.erased:
+        return replace(told, step=Erase(found.node)) if seen.erased is False else told
     return replace(told, settled=True)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from nagaya.api.proxmox.conditions import ProxmoxMachineCondition
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.life import DEFAULT_STOP_SECONDS, RELEASE
 from nagaya.api.proxmox.proxmox_machine import FINALIZER
 from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachinePhase
+from nagaya.infrastructure.proxmox.client import TaskState
 from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
 from nagaya.infrastructure.proxmox.machine.health import healthy
 from nagaya.infrastructure.proxmox.machine.memory import pause
@@ -22,9 +24,13 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     Remove,
     Said,
 )
+from nagaya.infrastructure.proxmox.machine.waiting import clone_is_late
 from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.kube.conditions import is_true
+
+ASKED_AGAIN: Final = 120.0
+"""Seconds after which the HA manager is asked once more to stop a VM."""
 
 
 def leaving(seen: Seen) -> Plan:
@@ -46,10 +52,18 @@ def leaving(seen: Seen) -> Plan:
         return replace(_goes(seen, Reason.DELETING, taken_in.made.message), step=taken_in.step)
     timeouts = machine.spec.timeouts
     grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
-    if seen.task is not None and seen.task.ended and seen.task.upid.type == "qmstart":
-        seen = replace(seen, task=None)  # how a start ended is no matter any more
+    if seen.task is not None and seen.task.ended and _is_over(seen, seen.task):
+        seen = replace(seen, task=None)
     next_step = removal.removal(found, seen.task, seen.leftovers, grace)
+    if found.presence is Presence.HIDDEN and not machine.spec.provider_id:
+        next_step = replace(next_step, message=f"{next_step.message} {removal.UNFINISHED}")
     return _step(seen, next_step)
+
+
+def _is_over(seen: Seen, task: TaskState) -> bool:
+    """Whether a task that has ended is no matter any more: how a start ended, and a wish that nobody has fulfilled."""
+    took = seen.now.timestamp() - task.upid.started
+    return task.upid.type in ("qmstart", "hastart") or (task.upid.type == removal.HA_STOP and took > ASKED_AGAIN)
 
 
 def _step(seen: Seen, made: removal.Removal) -> Plan:
@@ -61,19 +75,25 @@ def _step(seen: Seen, made: removal.Removal) -> Plan:
         return replace(told, step=GiveUpReservation(made.message))
     if isinstance(step, removal.Wait):
         if step.host_off and _policy(seen) == RELEASE:
-            assert seen.found is not None
-            why = f"{made.message} The machine goes now, as its deletionPolicy says; the reservation of its VMID stays."
-            released = _goes(seen, Reason.RELEASED, why)
-            reservation = seen.objects.reservation
-            if reservation is not None and reservation.status.phase == ProxmoxVirtualMachinePhase.ORPHANED:
-                return replace(released, release=True)
-            return replace(released, step=LeaveToReaper(seen.found.node))
+            return _leave_behind(seen, f"{made.message} The machine goes now, as its deletionPolicy says.")
+        if step.unfinished and clone_is_late(seen):
+            return _leave_behind(seen, made.message)
         if step.failed:
             return failed(seen, made.message)
         runs = seen.task is not None and not seen.task.ended
         known = is_true(seen.machine.status.conditions, ProxmoxMachineCondition.DELETING)
         return replace(told, again_after=step.again_after, keep=runs and known)
     return replace(told, step=Remove(step))
+
+
+def _leave_behind(seen: Seen, why: str) -> Plan:
+    """The machine goes before its VM has: the reservation of the VMID stays, and the reaper sees to the rest."""
+    assert seen.found is not None
+    released = _goes(seen, Reason.RELEASED, f"{why} The reservation of its VMID stays.")
+    reservation = seen.objects.reservation
+    if reservation is not None and reservation.status.phase == ProxmoxVirtualMachinePhase.ORPHANED:
+        return replace(released, release=True)
+    return replace(released, step=LeaveToReaper(seen.found.node))
 
 
 def failed(seen: Seen, message: str) -> Plan:

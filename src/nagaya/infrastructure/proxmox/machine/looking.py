@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskState, upid
-from nagaya.infrastructure.proxmox.client.errors import AgentFailed, AgentNotReady, Forbidden, ProxmoxError
+from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
-from nagaya.infrastructure.proxmox.client.rows import MachineRow, Status
+from nagaya.infrastructure.proxmox.client.rows import Status
+from nagaya.infrastructure.proxmox.machine.asking import ask, is_erased
+from nagaya.infrastructure.proxmox.machine.clones import running_clones
+from nagaya.infrastructure.proxmox.machine.equipment import equipment_for
+from nagaya.infrastructure.proxmox.machine.high_availability import is_wanted
+from nagaya.infrastructure.proxmox.machine.managing import managed
 from nagaya.infrastructure.proxmox.machine.memory import TEMPLATE_AGE, Memory
-from nagaya.infrastructure.proxmox.machine.seen import Guest, Objects, Seen
-from nagaya.infrastructure.proxmox.machine.wish import Whose, cluster_of, may_be_meant, role, template, world
+from nagaya.infrastructure.proxmox.machine.own_addresses import without_endpoint
+from nagaya.infrastructure.proxmox.machine.seen import Objects, Seen
+from nagaya.infrastructure.proxmox.machine.wish import (
+    NO_EQUIPMENT,
+    Whose,
+    cluster_of,
+    may_be_meant,
+    pci_devices,
+    role,
+    template,
+    world,
+)
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, leftovers, look
 from nagaya.kube.key import Key
@@ -25,7 +39,6 @@ from nagaya.kube.runtime import Runtime
 log = logging.getLogger(__name__)
 
 MIB: Final = 1024**2
-CLOUD_INIT_RESULT: Final = "/run/cloud-init/result.json"
 
 
 async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link) -> Seen:
@@ -34,18 +47,23 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     snapshot = await proxmox.inventory.get()
     task = _task(proxmox, machine)
     found, left = await _vm(memory, objects, link, snapshot, task)
-    guest = None
+    guest, erased, looked_after = None, None, None
+    clones: tuple[Reservation, ...] = ()
     templates: dict[int, MachineConfig] = {}
+    equipment = NO_EQUIPMENT
     if not machine.metadata.deleting and objects.infrastructure is not None:
-        if _is_up(objects, found):
-            assert found is not None
-            guest = await _ask_guest(proxmox, objects, found)
+        if not settled(memory, objects, snapshot):
+            guest = without_endpoint(await ask(proxmox, objects, found), _endpoint(objects))
+            erased = await is_erased(proxmox, objects, found)
+            looked_after = await managed(rt, proxmox, objects, found, guest)
         if found is None or found.presence is Presence.ABSENT:
             templates = await _templates(rt, memory, objects, link, snapshot)
+            clones = await running_clones(rt, memory, link, snapshot)
+            equipment = await equipment_for(machine, link, snapshot, _owned(rt, link))
     # Nothing is waited for from here on: what is promised now is still so when the decision is made.
     inventory = None
     if objects.infrastructure is not None:
-        inventory = world(snapshot, objects.infrastructure, templates, _owned(rt, link))
+        inventory = world(snapshot, objects.infrastructure, templates, _owned(rt, link), equipment)
     return Seen(
         objects,
         rt.world.clock.now(),
@@ -57,15 +75,21 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
         task,
         guest,
         inventory,
-        _promised(rt, memory, link, snapshot),
+        (*_promised(rt, memory, link, snapshot), *clones),
         memory.failures.get(objects.uid, 0),
         objects.uid in memory.settled,
+        erased,
+        looked_after,
     )
 
 
 def without_link(rt: Runtime, memory: Memory, objects: Objects, why: str) -> Seen:
     """What is seen of a machine whose Proxmox VE cannot be asked."""
     return Seen(objects, rt.world.clock.now(), no_link=why, failures=memory.failures.get(objects.uid, 0))
+
+
+def _endpoint(objects: Objects) -> str:
+    return "" if objects.cluster is None else objects.cluster.spec.control_plane_endpoint.host
 
 
 def _task(proxmox: Proxmox, machine: ProxmoxMachine) -> TaskState | None:
@@ -88,9 +112,9 @@ async def _vm(
         return Found(Presence.HIDDEN, objects.last_node, why="A task is at work on it."), ()
     if machine.metadata.deleting:
         return await look(link.proxmox, identity, objects.last_node)
-    row = snapshot.machines.get(identity.vmid)
-    if objects.uid in memory.settled and _is_well(row, identity):
-        return Found(Presence.OURS, row.node if row is not None else "", running=True, state="running"), ()
+    if settled(memory, objects, snapshot):
+        row = snapshot.machines[identity.vmid]
+        return Found(Presence.OURS, row.node, running=True, state="running", ha_state=row.ha_state), ()
     found = await find(link.proxmox, identity, objects.last_node)
     has_node = objects.owner is not None and objects.owner.status.node_ref is not None
     if machine.status.initialization.provisioned and has_node and found.presence is Presence.OURS:
@@ -99,50 +123,17 @@ async def _vm(
     return found, ()
 
 
-def _is_well(row: MachineRow | None, identity: Identity) -> bool:
+def settled(memory: Memory, objects: Objects, snapshot: Snapshot) -> bool:
     """Whether the list of all machines is enough to know that a VM runs as it should."""
+    identity = objects.identity
+    if identity is None or objects.uid not in memory.settled or objects.machine.metadata.deleting:
+        return False
+    row = snapshot.machines.get(identity.vmid)
     if row is None or row.status is not Status.RUNNING or row.name != identity.name:
         return False
+    if is_wanted(objects.machine) and row.ha_state in ("", "error"):
+        return False
     return not identity.pool or row.pool == identity.pool
-
-
-def _is_up(objects: Objects, found: Found | None) -> bool:
-    machine = objects.machine
-    if found is None or found.presence is not Presence.OURS or not found.running:
-        return False
-    if machine.status.initialization.provisioned:
-        return False
-    return machine.spec.checks is None or not machine.spec.checks.skip_qemu_guest_agent
-
-
-async def _ask_guest(proxmox: Proxmox, objects: Objects, found: Found) -> Guest:
-    vmid = objects.vmid or 0
-    checks = objects.machine.spec.checks
-    try:
-        interfaces = await proxmox.agent.interfaces(found.node, vmid)
-    except (AgentNotReady, AgentFailed) as error:
-        return Guest(False, f"{error.why}.")
-    except Forbidden as error:
-        # Without the right to ask, nothing is waited for: the Node tells that the machine is up.
-        return Guest(True, str(error), cloud_init="unknown")
-    if checks is not None and checks.skip_cloud_init_status:
-        return Guest(True, interfaces=interfaces, cloud_init="unknown")
-    return Guest(True, interfaces=interfaces, cloud_init=await _cloud_init(proxmox, found.node, vmid))
-
-
-async def _cloud_init(proxmox: Proxmox, node: str, vmid: int) -> str:
-    """What cloud-init says when it has ended: the file is there only then."""
-    try:
-        text = await proxmox.agent.read(node, vmid, CLOUD_INIT_RESULT)
-    except (AgentNotReady, AgentFailed):
-        return "running"
-    except Forbidden:
-        return "unknown"
-    try:
-        errors = json.loads(text)["v1"]["errors"]
-    except (ValueError, KeyError, TypeError):
-        return "unknown"
-    return "; ".join(str(each) for each in errors) if errors else "done"
 
 
 async def _templates(
@@ -178,7 +169,7 @@ def _owned(rt: Runtime, link: Link) -> dict[int, Whose]:
         whose = reservation.spec.machine_ref
         machine = rt.cache.get(PROXMOX_MACHINES, Key(whose.namespace, whose.name))
         if machine is not None and machine.metadata.uid == whose.uid:
-            made[reservation.spec.vmid] = Whose(whose.uid, cluster_of(machine), role(machine))
+            made[reservation.spec.vmid] = Whose(whose.uid, cluster_of(machine), role(machine), pci_devices(machine))
     return made
 
 
@@ -205,7 +196,8 @@ def _promised(rt: Runtime, memory: Memory, link: Link, snapshot: Snapshot) -> tu
             (spec.memory_mib or 0) * MIB,
             cluster_of(machine),
             role(machine),
+            devices=pci_devices(machine),
             clone=Clone.RUNNING if cloning else Clone.WAITING if row is None else Clone.DONE,
-            since=str(reservation.metadata.creation_timestamp or ""),
+            since=begun.isoformat() if (begun := reservation.metadata.creation_timestamp) is not None else "",
         )
     return tuple(made.values())

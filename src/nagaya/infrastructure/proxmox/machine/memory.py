@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from nagaya.infrastructure.proxmox.client import Upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.kube.key import Key
@@ -39,11 +40,15 @@ class Memory:
     uids: dict[Key, str] = field(default_factory=dict)
     """Of all machines that were looked at."""
     templates: dict[tuple[str, int], tuple[float, MachineConfig]] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+    """Clones that this process has set going: they count by the promises that they were begun for."""
+    clones: dict[tuple[str, str], tuple[float, tuple[Upid, ...]]] = field(default_factory=dict)
+    """Clones that were last seen to run, by data center and host."""
 
-    def promise(self, machine: str, made: Reservation, vmid: int, now: datetime) -> None:
-        """Keep a decision. Who decides anew keeps his place in the queue."""
+    def promise(self, machine: str, made: Reservation, vmid: int, now: datetime, since: str = "") -> None:
+        """Keep a decision. Who decides anew keeps his place in the queue, also one from an earlier process (`since`)."""
         before = self.promises.get(machine)
-        since = before.since if before is not None else now.isoformat()
+        since = before.since if before is not None else since or now.isoformat()
         clone = before.clone if before is not None else made.clone
         self.promises[machine] = replace(made, vmid=vmid, since=since, clone=clone)
 
@@ -54,6 +59,12 @@ class Memory:
             spaces = () if state is Clone.DONE else before.spaces
             self.promises[machine] = replace(before, clone=state, spaces=spaces)
         self.waiting.pop(machine, None)
+
+    def clone_ended(self, task: Upid) -> None:
+        """A clone that ran does not any more."""
+        self.begun.discard(task.text)
+        for key, (moment, running) in list(self.clones.items()):
+            self.clones[key] = moment, tuple(each for each in running if each.text != task.text)
 
     def gone(self, key: Key) -> None:
         """A machine that is gone, however it went."""

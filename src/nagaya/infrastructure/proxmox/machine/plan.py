@@ -13,7 +13,7 @@ from typing import Final
 
 from nagaya.api.proxmox.conditions import ProxmoxMachineCondition
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
-from nagaya.api.proxmox.life import DEFAULT_CLONE_SECONDS
+from nagaya.api.proxmox.life import NATIVE
 from nagaya.api.proxmox.proxmox_machine import FINALIZER
 from nagaya.infrastructure.proxmox.boot.nocloud import PROVIDER
 from nagaya.infrastructure.proxmox.client import Phase, TaskState
@@ -21,6 +21,7 @@ from nagaya.infrastructure.proxmox.client.property_string import Unwritable
 from nagaya.infrastructure.proxmox.machine import hardware
 from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
 from nagaya.infrastructure.proxmox.machine.booting import booting
+from nagaya.infrastructure.proxmox.machine.delivery import way
 from nagaya.infrastructure.proxmox.machine.health import NOT_YET, healthy, lost, running
 from nagaya.infrastructure.proxmox.machine.leaving import leaving
 from nagaya.infrastructure.proxmox.machine.memory import pause
@@ -36,15 +37,26 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     Resize,
     Said,
 )
+from nagaya.infrastructure.proxmox.machine.waiting import clone_is_late, start_limit
 from nagaya.infrastructure.proxmox.machine.wish import wish
 from nagaya.infrastructure.proxmox.placement import Decision, Placed, Refused, place, turn
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
-from nagaya.infrastructure.proxmox.virtual_machine.removal import HOST_AGAIN, LOOK_AGAIN, TASK_AGAIN, failure
+from nagaya.infrastructure.proxmox.virtual_machine.removal import (
+    HOST_AGAIN,
+    LOOK_AGAIN,
+    TASK_AGAIN,
+    UNFINISHED,
+    failure,
+)
 from nagaya.kube.conditions import get
 
 NO_HOST_AGAIN: Final = 30.0
 """Seconds until a host is looked for again: nothing tells when another machine of Proxmox VE goes."""
-_FAILURES: Final = {"qmclone": Reason.CLONING_FAILED, "qmstart": Reason.POWERING_ON_FAILED}
+_FAILURES: Final = {
+    "qmclone": Reason.CLONING_FAILED,
+    "qmstart": Reason.POWERING_ON_FAILED,
+    "hastart": Reason.POWERING_ON_FAILED,
+}
 
 
 def plan(seen: Seen) -> Plan:
@@ -107,8 +119,16 @@ def _task_runs(seen: Seen, task: TaskState) -> Plan:
         "resize": Reason.WAITING_FOR_DISK_RECONCILIATION,
         "imgcopy": Reason.WAITING_FOR_BOOTSTRAP_DATA_RECONCILIATION,
         "qmstart": Reason.WAITING_FOR_VM_POWER_UP,
+        "hastart": Reason.WAITING_FOR_VM_POWER_UP,
     }.get(task.upid.type, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG)
     told = _waits(reason, f"Task {task.upid.type} runs on {task.upid.node}. ({task.upid})")
+    limit = start_limit(seen.machine)
+    if reason == Reason.WAITING_FOR_VM_POWER_UP and seen.now.timestamp() - task.upid.started > limit:
+        why = (
+            f"The VM is being started on {task.upid.node} for more than {limit} s. It is waited for: `qm status` and "
+            f"the task's log there say more. ({task.upid})"
+        )
+        return replace(_waits(Reason.POWERING_ON_FAILED, why), again_after=TASK_AGAIN)
     # What was told when it was begun says more, and a second write of the same is of no use to anybody.
     known = get(seen.machine.status.conditions, ProxmoxMachineCondition.VIRTUAL_MACHINE_PROVISIONED)
     return replace(told, keep=known is not None and known.reason == reason, again_after=TASK_AGAIN)
@@ -139,9 +159,11 @@ def _with_reservation(seen: Seen, found: Found) -> Plan:
         told = _waits(Reason.WAITING_FOR_PROXMOX, why)
         return replace(told, healthy=Said(None, Reason.HOST_UNREACHABLE, why), again_after=HOST_AGAIN)
     if found.presence is Presence.HIDDEN:
-        return replace(_waits(Reason.CLONING, found.why), again_after=LOOK_AGAIN)
+        # A clone comes into its pool last, so one that was killed may not be seen at all.
+        why = found.why if named else f"{found.why} {UNFINISHED}"
+        return replace(_waits(Reason.CLONING, why), again_after=LOOK_AGAIN)
     if found.presence is Presence.BEING_MADE:
-        if _takes_too_long(seen):
+        if clone_is_late(seen):
             return _abandon(seen, f"The clone of VM {objects.vmid} on {found.node} has not ended in time.")
         told = _waits(Reason.CLONING, f"VM {objects.vmid} is being cloned on {found.node}.")
         return replace(told, node=found.node, again_after=LOOK_AGAIN)
@@ -151,22 +173,18 @@ def _with_reservation(seen: Seen, found: Found) -> Plan:
 def _half_made(seen: Seen) -> bool:
     """Whether a clone that did not succeed has left something behind, as one does that was killed with its host."""
     found = seen.found
-    left = found is not None and found.presence in (Presence.BEING_MADE, Presence.OURS)
+    left = found is not None and found.presence in (Presence.BEING_MADE, Presence.OURS, Presence.HIDDEN)
     return left and not seen.machine.spec.provider_id
-
-
-def _takes_too_long(seen: Seen) -> bool:
-    reservation, timeouts = seen.objects.reservation, seen.machine.spec.timeouts
-    limit = timeouts.clone_seconds if timeouts is not None else None
-    begun = reservation.metadata.creation_timestamp if reservation is not None else None
-    return begun is not None and seen.now - begun > timedelta(seconds=limit or DEFAULT_CLONE_SECONDS)
 
 
 def _abandon(seen: Seen, why: str) -> Plan:
     """Half a VM is never used. It is left to the reaper with its VMID, and the machine is made under another one."""
     assert seen.found is not None
     vmid, node = seen.objects.vmid, seen.found.node
-    sentence = f"{why} VM {vmid} on {node} is left behind (`qm unlock {vmid}` there lets it be destroyed)."
+    sentence = (
+        f"{why} VM {vmid} on {node} is left behind (`qm unlock {vmid}` there lets it be destroyed; by hand, if nothing "
+        "in it says whose it is)."
+    )
     told = failed(seen, Reason.CLONING_FAILED, f"{sentence} Another VMID is taken.")
     return replace(told, step=LeaveToReaper(node))
 
@@ -207,6 +225,7 @@ def _decide(seen: Seen) -> Decision:
         objects.infrastructure,
         seen.snapshot,
         storage=seen.link.storage,
+        bridge=seen.link.bridge,
         selector=seen.link.template_selector,
     )
     return place(wished, seen.inventory, seen.promised)
@@ -238,7 +257,8 @@ def _with_vm(seen: Seen, found: Found) -> Plan:
     if not found.running and machine.status.bootstrap_data_provided is not True:
         own = machine.spec.network.network_devices if machine.spec.network is not None else ()
         try:
-            change = hardware.change(machine, found.config, own, bridge=seen.link.bridge)
+            drive = way(seen, found) == NATIVE
+            change = hardware.change(machine, found.config, own, bridge=seen.link.bridge, own_boot_drive=drive)
         except Unwritable as error:
             return failed(seen, Reason.VM_PROVISION_FAILED, f"{error}.")
         if change:

@@ -20,6 +20,7 @@ from nagaya.clusters.owners import is_a
 from nagaya.infrastructure.proxmox.boot.nocloud import PROVIDER
 from nagaya.infrastructure.proxmox.client import Snapshot, TaskState
 from nagaya.infrastructure.proxmox.client.agent import Interface
+from nagaya.infrastructure.proxmox.client.high_availability import HaResource, HaRule
 from nagaya.infrastructure.proxmox.placement import Inventory, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
@@ -42,6 +43,23 @@ class Guest:
     interfaces: tuple[Interface, ...] = ()
     cloud_init: str = ""
     """`done`, `running`, `unknown` if it cannot be read, or what went wrong."""
+    instance: str = ""
+    """Which instance cloud-init takes the guest for; asked only while boot data are handed over by the agent."""
+    evidence: str = ""
+    """What the guest says when it takes too long, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """What the HA manager was told, of this machine and of those that its rules are about."""
+
+    resource: HaResource | None
+    rules: Mapping[str, HaRule] = field(default_factory=dict)
+    kin: frozenset[int] = frozenset()
+    """The VMIDs of machines of its cluster and role that ask for the same, itself included, as far as they are
+    managed."""
+    why: str = ""
+    """Why it cannot be told, or not all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +125,10 @@ class Seen:
     failures: int = 0
     settled: bool = False
     """Whether its boot data are known to be removed."""
+    erased: bool | None = None
+    """Whether boot data in the guest are known to be taken out; None if that is not known, or there are none."""
+    managed: Managed | None = None
+    """What the HA manager has of it, where it is to look after it."""
 
     @property
     def machine(self) -> ProxmoxMachine:

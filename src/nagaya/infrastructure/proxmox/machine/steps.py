@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nagaya.infrastructure.proxmox.boot.network import Network
+from nagaya.infrastructure.proxmox.client.high_availability import HaRule
 from nagaya.infrastructure.proxmox.machine.hardware import Change
 from nagaya.infrastructure.proxmox.machine.network import WantedClaim
 from nagaya.infrastructure.proxmox.placement import Placed
@@ -105,6 +106,43 @@ class Attach:
 
 
 @dataclass(frozen=True, slots=True)
+class HandOver:
+    """Write the boot data into the guest by its agent, and have it restart."""
+
+    node: str
+    network: Network
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Take what is secret out of the boot data in the guest."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manage:
+    """Have the HA manager look after the VM, or tell it what has changed."""
+
+    options: Mapping[str, str | int]
+    delete: tuple[str, ...] = ()
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unmanage:
+    """Have the HA manager let go of the VM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Give a rule of the HA manager these machines."""
+
+    rule: HaRule
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Turn the VM on."""
 
@@ -157,6 +195,11 @@ Step = (
     | ClaimAddresses
     | Upload
     | Attach
+    | HandOver
+    | Erase
+    | Manage
+    | Unmanage
+    | Bind
     | Start
     | Resume
     | Eject
@@ -197,3 +240,5 @@ class Plan:
     """By device."""
     has_boot_data: bool = False
     settled: bool = False
+    rests: bool = False
+    """Whether it is waited after the step: what it sets going is told by nobody."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from nagaya.api.cluster import labels
@@ -15,6 +16,7 @@ from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
 from nagaya.api.proxmox.template_source import EXACT, TemplateSelector, version_tag
 from nagaya.infrastructure.proxmox import placement
 from nagaya.infrastructure.proxmox.client import Snapshot
+from nagaya.infrastructure.proxmox.client.equipment import Devices
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.rows import MachineRow
 from nagaya.infrastructure.proxmox.machine.hardware import DEFAULT_DISKS, is_boot_drive, size_of
@@ -33,6 +35,25 @@ class Whose:
     uid: str
     cluster: str
     role: str
+    devices: tuple[str, ...] = ()
+    """The mappings that its PCI devices are from, one entry for each device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What was asked of hosts beyond the list of all resources; only what the machine needs is."""
+
+    bridges: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By host."""
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Hosts that were asked and did not tell, and why."""
+    mappings: Mapping[str, Devices] = field(default_factory=dict)
+    """PCI devices by mapping."""
+    taken: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """The mappings that devices of VMs are from that are none of ours."""
+
+
+NO_EQUIPMENT: Final = Equipment()
 
 
 def role(machine: ProxmoxMachine) -> str:
@@ -43,6 +64,11 @@ def role(machine: ProxmoxMachine) -> str:
 def cluster_of(machine: ProxmoxMachine) -> str:
     """Namespace and name of the Cluster."""
     return f"{machine.metadata.namespace}/{machine.metadata.labels.get(labels.CLUSTER_NAME, '')}"
+
+
+def pci_devices(machine: ProxmoxMachine) -> tuple[str, ...]:
+    """The mappings of the devices that the machine has for itself alone."""
+    return tuple(each.mapping for each in machine.spec.pci_devices if not each.mdev)
 
 
 def template(
@@ -76,8 +102,10 @@ def wish(
     *,
     storage: str = "",
     selector: TemplateSelector | None = None,
+    bridge: str = "",
 ) -> placement.Wish:
-    """What is asked for. What the machine leaves out is as in its template."""
+    """What is asked for. What the machine leaves out is as its connection says (`storage`, `selector`, `bridge`), or
+    else as in its template."""
     spec = machine.spec
     wanted = template(machine, owner, selector)
     meant = [row for row in snapshot.machines.values() if may_be_meant(wanted, row)]
@@ -100,12 +128,19 @@ def wish(
         ),
         linked=linked,
         storage="" if linked else spec.storage or ("" if _placement(machine, infrastructure).storages else storage),
-        bridges=frozenset(each.bridge for each in devices(machine) if each.bridge),
+        bridges=bridges(machine, bridge),
+        devices=pci_devices(machine),
+        mediated=frozenset(each.mapping for each in spec.pci_devices if each.mdev),
         allowed=frozenset(spec.hosts or infrastructure.spec.allowed_nodes),
         denied=frozenset(_placement(machine, infrastructure).denied_nodes),
         failure_domain=(owner.spec.failure_domain if owner is not None else "") or spec.failure_domain,
         rules=_rules(machine, infrastructure),
     )
+
+
+def bridges(machine: ProxmoxMachine, default: str = "") -> frozenset[str]:
+    """The bridges and virtual networks that the machine's host must have."""
+    return frozenset(filter(None, (each.bridge or default for each in devices(machine))))
 
 
 def _placement(machine: ProxmoxMachine, infrastructure: ProxmoxCluster) -> Placement:
@@ -141,6 +176,7 @@ def world(
     infrastructure: ProxmoxCluster,
     templates: Mapping[int, MachineConfig],
     owned: Mapping[int, Whose],
+    equipment: Equipment = NO_EQUIPMENT,
 ) -> placement.Inventory:
     """The data center as placement sees it. `templates` are the configurations that are known."""
     domains = {
@@ -151,12 +187,19 @@ def world(
         tuple(
             placement.Host(
                 each.name, each.online, each.cpus, each.memory, each.maintenance,
+                off_since=_moment(snapshot.off_since.get(each.name)),
                 failure_domain=domains.get(each.name, ""),
+                bridges=equipment.bridges.get(each.name),
+                silent=equipment.silent.get(each.name, ""),
+                devices={name: count for name, known in equipment.mappings.items() if (count := known.on(each.name))},
             )
             for each in snapshot.hosts.values()
         ),
         (
-            *(_guest(row, owned.get(row.vmid, nobody)) for row in snapshot.machines.values()),
+            *(
+                _guest(row, owned.get(row.vmid, nobody), equipment.taken.get(row.vmid, ()))
+                for row in snapshot.machines.values()
+            ),
             *(
                 placement.Guest(each.vmid, each.node, int(each.cpus), each.memory)
                 for each in snapshot.containers.values()
@@ -170,15 +213,29 @@ def world(
     )  # fmt: skip
 
 
-def _guest(row: MachineRow, whose: Whose) -> placement.Guest:
+def _moment(when: datetime | None) -> str:
+    return "" if when is None else f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _guest(row: MachineRow, whose: Whose, taken: tuple[str, ...]) -> placement.Guest:
     return placement.Guest(
-        row.vmid, row.node, int(row.cpus), row.memory, bool(row.template), whose.uid, whose.cluster, whose.role
+        row.vmid,
+        row.node,
+        int(row.cpus),
+        row.memory,
+        bool(row.template),
+        whose.uid,
+        whose.cluster,
+        whose.role,
+        whose.devices or taken,
     )
 
 
 def _template(row: MachineRow, config: MachineConfig | None) -> placement.Template:
     tags = frozenset(each.lower() for each in row.tags)
-    return placement.Template(row.vmid, row.node, _disks(config) if config is not None else (), tags)
+    return placement.Template(
+        row.vmid, row.node, _disks(config) if config is not None else (), tags, readable=config is not None
+    )
 
 
 def _disks(config: MachineConfig) -> tuple[placement.TemplateDisk, ...]:

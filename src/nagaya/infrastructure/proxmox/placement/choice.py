@@ -107,7 +107,9 @@ def _closed(wish: Wish, host: Host, allowed: frozenset[str] | None) -> str:
         return f"in failure domain {host.failure_domain or 'none'}, not in {wish.failure_domain}"
     if not host.online:
         return f"off since {host.off_since}" if host.off_since else "off"
-    return "in maintenance" if host.maintenance else ""
+    if host.maintenance:
+        return "in maintenance"
+    return f"does not answer: {host.silent}" if host.silent else ""
 
 
 def _against(wish: Wish, host: Host, room: Room) -> list[str]:
@@ -118,11 +120,15 @@ def _against(wish: Wish, host: Host, room: Room) -> list[str]:
     if wish.rules.cpu_percent and (cpus := room.cpus(host)) < wish.cpus:
         complaints.append(f"processors: {max(0, cpus)} free, {wish.cpus} needed")
     if host.bridges is not None and (missing := wish.bridges - host.bridges):
-        complaints.append(f"no bridge {', '.join(sorted(missing))}")
-    for mapping, count in sorted(Counter(wish.devices).items()):
-        if mapping not in host.devices:
-            complaints.append(f"no PCI device of mapping {mapping}")
-        elif (free := room.devices(host, mapping)) < count:
+        complaints.append(f"no bridge {', '.join(sorted(missing))} that may be used (SDN.Use)")
+    wanted = Counter(wish.devices)
+    complaints += [
+        f"no PCI device of mapping {mapping} that may be used (Mapping.Use)"
+        for mapping in sorted({*wanted, *wish.mediated})
+        if not host.devices.get(mapping)
+    ]
+    for mapping, count in sorted(wanted.items()):
+        if host.devices.get(mapping) and (free := room.devices(host, mapping)) < count:
             complaints.append(f"PCI devices of mapping {mapping}: {max(0, free)} free, {count} needed")
     if wish.rules.spread is Spread.REQUIRED and room.alike(host):
         complaints.append(f"has {_alike(room.alike(host), wish)} already, and they must be on different hosts")

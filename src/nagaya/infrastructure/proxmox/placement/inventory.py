@@ -27,9 +27,11 @@ class Host:
     """When it went off, in words for people; empty if nobody knows."""
     failure_domain: str = ""
     bridges: frozenset[str] | None = None
-    """Bridges and virtual networks; None if they could not be read, which then speaks against nothing."""
+    """Bridges and virtual networks; None if nobody asked, which then speaks against nothing."""
+    silent: str = ""
+    """Why the host did not tell what it has though it is on: it gets no machines then. Empty: it told."""
     devices: Mapping[str, int] = field(default_factory=dict)
-    """How many PCI devices of each mapping it has."""
+    """How many PCI devices of each mapping it has. A device with several functions is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Template:
     disks: tuple[TemplateDisk, ...] = ()
     """The disk to start from comes first."""
     tags: frozenset[str] = frozenset()
+    readable: bool = True
+    """Whether its configuration is known: without it nobody knows how much space a clone takes, and where."""
 
 
 @dataclass(frozen=True, slots=True)

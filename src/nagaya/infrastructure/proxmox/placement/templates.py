@@ -38,7 +38,7 @@ class Copies:
         """The copy for a machine on this host, or why there is none: the host's own, else one on shared storages."""
         own = self._by_host.get(host.name)
         if own is not None:
-            return own[0] if len(own) == 1 else _alike(own)
+            return _readable(own[0]) if len(own) == 1 else _alike(own)
         tried = [self._from(name, host) for name in sorted(self._by_host)]
         fitting = [each for each in tried if isinstance(each, Template)]
         if fitting:
@@ -54,6 +54,8 @@ class Copies:
         missing = f"template {copy.vmid} is not on {host.name}"
         if name not in self._on:
             return f"{missing}, and {name}, where it is, is off"
+        if not copy.readable:
+            return f"{missing}, and {_unreadable(copy)}"
         local = sorted({disk.storage for disk in copy.disks if (name, disk.storage) not in self._shared})
         return f"{missing}, and its storage {' and '.join(local)} on {name} is local" if local else copy
 
@@ -106,6 +108,14 @@ def _alike(copies: Iterable[Template]) -> str:
     ordered = _ordered(copies)
     ids = " and ".join(str(each.vmid) for each in ordered)
     return f"templates {ids} on {ordered[0].host} have the same tags, so these do not tell which is meant"
+
+
+def _readable(copy: Template) -> Template | str:
+    return copy if copy.readable else _unreadable(copy)
+
+
+def _unreadable(copy: Template) -> str:
+    return f"the configuration of template {copy.vmid} on {copy.host} could not be read"
 
 
 def _ordered(templates: Iterable[Template]) -> list[Template]:

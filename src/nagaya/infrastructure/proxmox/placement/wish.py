@@ -95,6 +95,8 @@ class Wish:
     bridges: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()
     """The mappings that its PCI devices are from, one entry for each device."""
+    mediated: frozenset[str] = frozenset()
+    """The mappings that mediated devices are from. How many VMs can share a device, only its driver knows."""
     allowed: frozenset[str] = frozenset()
     """If empty: the template's host for a template by id, as CAPMOX has it, and any host for one by tags."""
     denied: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from nagaya.api.proxmox.life import ISO
+from nagaya.api.proxmox.life import ISO, NATIVE
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
@@ -51,4 +51,5 @@ class ConnectedLinks:
             # Where nothing is known of rights, it is tried: a refusal names what is missing.
             checked is None or not checked.deliveries or ISO in checked.deliveries,
             partial(self._connections.refused, connected.reference),
+            checked is None or not checked.deliveries or NATIVE in checked.deliveries,
         )

@@ -104,8 +104,10 @@ class ProxmoxVirtualMachines:
                 await release(self._rt, self._api, PROXMOX_VIRTUAL_MACHINES, left, FINALIZER)
             return None
         if isinstance(step, removal.Wait):
-            again = RETRY if step.failed or step.again_after is None else step.again_after
-            return await self._tell(reservation, message=made.message, again=again, clear=step.failed)
+            again = RETRY if step.failed else max(RETRY, step.again_after or 0.0)
+            hidden = found.presence is Presence.HIDDEN
+            message = f"{made.message} {removal.UNFINISHED}" if hidden else made.message
+            return await self._tell(reservation, message=message, again=again, clear=step.failed)
         begun = await remove(link.proxmox, identity, step)
         if begun is not None:
             self._listen(key, link, begun.text)

@@ -17,6 +17,9 @@ from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 
 _BEING_MADE: Final = ("clone", "create")
+_TEMPORARY: Final = "qmclone temporary file"
+"""The description of a clone until it is done."""
+_MANAGED: Final = "managed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class Presence(Enum):
     ABSENT = "absent"
     OURS = "ours"
     BEING_MADE = "being made"
-    """A clone that has not ended: it has no marker yet, or is still locked."""
+    """A clone that has not ended: it has no marker yet, or is still locked. One that was killed stays so, also when
+    somebody has unlocked it: whose it is, nothing in it says."""
     FOREIGN = "foreign"
     UNREACHABLE = "unreachable"
     """Its host does not answer."""
@@ -61,6 +65,15 @@ class Found:
     """What is to be said of it, where that is not plain."""
     stranger: str = ""
     """For a VM with our marker: what of it is not as it should be, so that it may not be destroyed."""
+    uptime: int = 0
+    """Seconds since it was turned on."""
+    ha_state: str = ""
+    """What the HA manager says of it; empty if it does not look after it."""
+
+    @property
+    def managed(self) -> bool:
+        """Whether the HA manager turns it on and off."""
+        return bool(self.ha_state) and self.ha_state != "ignored"
 
 
 async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Found:
@@ -77,8 +90,9 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
     if not node:
         why = f"VMID {vmid} is taken, and the credentials may not see by what (VM.Audit)."
         return Found(Presence.HIDDEN, why=why)
+    ha_state = row.ha_state if row is not None else ""
     if (off := _off(proxmox, snapshot, node)) is not None:
-        return Found(Presence.UNREACHABLE, node, why=off)
+        return Found(Presence.UNREACHABLE, node, why=off, ha_state=ha_state)
     try:
         config = await proxmox.machines.config(node, vmid)
         status = await proxmox.machines.status(node, vmid)
@@ -87,8 +101,11 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
             return Found(Presence.ABSENT, node)
         return Found(Presence.HIDDEN, node, why=f"VM {vmid} is not on {node} any more, and not seen elsewhere yet.")
     except HostUnreachable as error:
-        return Found(Presence.UNREACHABLE, node, why=f"{error.why}.")
+        return Found(Presence.UNREACHABLE, node, why=f"{error.why}.", ha_state=ha_state)
     except Forbidden as error:
+        # Of a VM that was just destroyed the pool goes first, and with it the right to see that it is gone.
+        if await proxmox.cluster.is_free(vmid):
+            return Found(Presence.ABSENT, node)
         return Found(Presence.HIDDEN, node, why=f"VM {vmid} on {node} may not be read: {error}")
     made = _judged(identity, config)
     pool = row.pool if row is not None else ""
@@ -102,6 +119,9 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         pool,
         _foreign(identity, config, node) if made is Presence.FOREIGN else "",
         _strange(identity, config, pool) if made is Presence.OURS else "",
+        status.uptime,
+        # Whether it is managed is fresh; how it is, is what the list says.
+        (status.ha_state or ha_state or _MANAGED) if status.ha_managed else "",
     )
 
 
@@ -120,7 +140,8 @@ def _judged(identity: Identity, config: MachineConfig) -> Presence:
         known = config.uuid.lower() == identity.uuid.lower() and config.get("name") == identity.name
         free = found is None or found.uid == identity.uid
         return Presence.OURS if known and free else Presence.FOREIGN
-    if config.get("lock") in _BEING_MADE and (found is None or found.uid == identity.uid):
+    unfinished = config.get("lock") in _BEING_MADE or config.get("description").strip() == _TEMPORARY
+    if unfinished and (found is None or found.uid == identity.uid):
         return Presence.BEING_MADE
     if found is None or found.uid != identity.uid:
         return Presence.FOREIGN

@@ -37,6 +37,8 @@ class Link:
     """Whether the credentials may upload CD images."""
     refused: Callable[[], None] = _nobody
     """To be called when Proxmox VE refused something for want of a right: its preflight then looks again."""
+    enters: bool = True
+    """Whether the credentials may write files and run programs in guests."""
 
 
 class Links(Protocol):

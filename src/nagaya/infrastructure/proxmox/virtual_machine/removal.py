@@ -2,7 +2,8 @@
 
 The order: a task that runs is waited for; a VM that runs is stopped; one that is stopped is destroyed with all its
 disks; then what is left on storages under its VMID is removed; only then is it gone. Nothing is done to a VM that is
-not ours in name, marker and pool.
+not ours in name, marker and pool. One that the HA manager looks after is taken from it before it is stopped: else it
+would be started again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ HOST_AGAIN: Final = 15.0
 """Seconds until a host that is off is looked at again. It is one question to the cluster, not to the host."""
 TASK_AGAIN: Final = 30.0
 """Seconds until a task is looked at again though its end is told: its host may have gone off, which nothing tells."""
+UNFINISHED: Final = (
+    "If no clone runs any more it was killed, and nothing in it says whose it is: `qm unlock` and `qm destroy --purge` "
+    "on the host remove it."
+)
+HA_STOP: Final = "hastop"
+"""The task that asks the HA manager to stop a VM. It has ended before the VM has."""
 _LOG_LINES: Final = 3
 
 
@@ -55,6 +62,8 @@ class Wait:
     host_off: bool = False
     failed: bool = False
     """Whether something went wrong, so that longer and longer pauses are made."""
+    unfinished: bool = False
+    """Whether a clone is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +101,14 @@ def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (
     if found.presence is Presence.FOREIGN:
         return Removal(GiveUp(), deleting, found.why)
     if found.presence is Presence.UNREACHABLE:
-        why = f"{found.why} The VM is destroyed when the host is back."
+        moved = ", or the HA manager has moved the VM" if found.managed else ""
+        why = f"{found.why} The VM is destroyed when the host is back{moved}."
         return Removal(Wait(HOST_AGAIN, host_off=True), Reason.WAITING_FOR_HOST, why)
     if found.presence is Presence.HIDDEN:
         return Removal(Wait(LOOK_AGAIN), deleting, found.why)
     if found.presence is Presence.BEING_MADE:
-        why = (
-            f"The VM on {found.node} is being cloned; it is destroyed when that has ended. If no clone runs any more, "
-            f"`qm unlock` on the host helps."
-        )
-        return Removal(Wait(HOST_AGAIN), deleting, why)
+        why = f"The VM on {found.node} is being cloned; it is destroyed when that has ended. {UNFINISHED}"
+        return Removal(Wait(HOST_AGAIN, unfinished=True), deleting, why)
     if found.stranger:
         why = (
             f"The VM on {found.node} has our marker, but {found.stranger}. It is not destroyed: undo that, or take "
@@ -116,6 +123,8 @@ def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (
             f"`qm unlock` on the host frees it."
         )
         return Removal(Wait(LOOK_AGAIN), Reason.DELETION_FAILED, why)
+    if found.running and found.managed and task is not None and task.upid.type == HA_STOP:
+        return Removal(Wait(LOOK_AGAIN), deleting, f"The HA manager was asked to turn off the VM on {found.node}.")
     if found.running:
         return Removal(Stop(found.node, grace), deleting, f"The VM on {found.node} is turned off.")
     return Removal(Destroy(found.node), deleting, f"The VM on {found.node} is destroyed.")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import Forbidden, NotFound, ProxmoxError, WrongState
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
+
+log = logging.getLogger(__name__)
 
 IMAGES: Final = "images"
 ISO: Final = "iso"
@@ -68,10 +71,12 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
     found = await find(proxmox, identity, step.node)
     if found.presence is not Presence.OURS or found.stranger or found.node != step.node:
         return None
+    managed = found.managed and not await _released(proxmox, identity.vmid)
     if isinstance(step, Stop):
         if step.grace:
             return await proxmox.machines.shutdown(step.node, identity.vmid, timeout=step.grace, force=True)
-        return await proxmox.machines.stop(step.node, identity.vmid, overrule_shutdown=True)
+        # What the HA manager looks after it stops itself, and there is nothing to overrule.
+        return await proxmox.machines.stop(step.node, identity.vmid, overrule_shutdown=not managed)
     try:
         if found.config.get("protection") == "1":
             # A template's flag is copied to its clones; that this VM goes was decided by whoever deleted its machine.
@@ -81,6 +86,19 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
         if isinstance(error, WrongState) and not await _runs(proxmox, identity, step.node):
             raise
         return None
+
+
+async def _released(proxmox: Proxmox, vmid: int) -> bool:
+    """Whether the HA manager does not look after the VM any more. Without the right to that, it is asked to stop it,
+    which takes no more than the right to turn off the VM, and to destroy the VM takes it away there too."""
+    try:
+        await proxmox.high_availability.release(vmid)
+    except NotFound:
+        return True
+    except Forbidden as error:
+        log.info("VM %d stays with the HA manager until it is destroyed: %s", vmid, error)
+        return False
+    return True
 
 
 async def _runs(proxmox: Proxmox, identity: Identity, node: str) -> bool:

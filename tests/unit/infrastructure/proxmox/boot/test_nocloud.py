@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_interface
+
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagaya.infrastructure.proxmox.boot.network import Network, Nic
-from nagaya.infrastructure.proxmox.boot.nocloud import meta_data, seed
+from nagaya.infrastructure.proxmox.boot.network import Address, Network, Nic
+from nagaya.infrastructure.proxmox.boot.nocloud import meta_data, node_ip, seed
 
 UUID = "41ec1197-580f-460b-b41b-1dfefabe6e32"
 
@@ -49,3 +51,21 @@ def test_user_data_are_handed_on_as_they_are() -> None:
 
 def test_without_a_network_the_guest_is_told_of_none() -> None:
     assert yaml.safe_load(seed(b"", b"m", None)["network-config"]) == {"version": 1, "config": []}
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"),
+    [
+        ((), ""),
+        (("10.0.0.20/24",), "10.0.0.20"),
+        (("fd00::20/64*", "10.0.0.20/24*", "10.9.0.20/24"), "10.0.0.20,fd00::20"),
+        (("10.9.0.20/24", "fd09::20/64"), "10.9.0.20"),
+    ],
+)
+def test_capmox_607_the_kubelet_is_told_the_address_that_the_machine_is_known_by(
+    addresses: tuple[str, ...], expected: str
+) -> None:
+    made = tuple(Address(ip_interface(each.rstrip("*")), default=each.endswith("*")) for each in addresses)
+    found = node_ip(Network((Nic("net0", "bc:24:11:00:00:01", made),)))
+    assert found == expected
+    assert yaml.safe_load(meta_data(UUID, "web-1", node_ip=found))["node-ip"] == expected

@@ -187,3 +187,25 @@ def test_a_pool_follows_the_spec_and_keeps_what_others_set() -> None:
         "spec": {"addresses": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.2"},
         "metadata": {"annotations": {"metric": "50"}},
     }
+
+
+def test_failure_domains_without_a_host_that_is_on_are_told_and_stay() -> None:
+    domains = [{"name": "left", "nodes": ["pve1"]}, {"name": "pve2", "controlPlane": False}]
+    off = Availability(True, "ProxmoxAvailable", "", "demo", frozenset({"pve1", "pve2"}), frozenset({"pve1"}))
+    found = seen({"failureDomains": domains}, availability=off)
+    steps = plan(found)
+    assert steps.reason == "Provisioned"
+    assert steps.sentence == "All hosts of failure domain left are off (pve1): machines for it wait."
+    told = status(found.proxmox, found, steps).failure_domains
+    assert [(each.name, each.control_plane, each.attributes) for each in told] == [
+        ("left", True, {"nodes": "pve1"}),
+        ("pve2", False, {"nodes": "pve2"}),
+    ]
+
+
+def test_the_address_of_the_router_cannot_be_that_of_the_api() -> None:
+    steps = plan(seen({"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}}))
+    assert (steps.reason, steps.provisioned) == ("MissingControlPlaneEndpoint", False)
+    assert "10.0.0.1, which is that of the router (spec.ipv4Config.gateway)" in steps.sentence
+    zone = {"zone": "far", "ipv4Config": {**IPV4, "gateway": "10.0.0.5"}, "dnsServers": ["1.1.1.1"]}
+    assert "(ipv4Config.gateway of zone far)" in plan(seen({"zoneConfig": [zone]})).sentence

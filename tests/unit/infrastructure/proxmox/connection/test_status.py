@@ -82,7 +82,8 @@ def test_all_is_well() -> None:
 )  # fmt: skip
 def test_each_problem_has_its_reason(problem: Exception, ready: str, credentials: tuple[str, str]) -> None:
     found = told(seen(problem=problem))
-    assert found["Ready"] == ("False", ready, str(problem))
+    sentence = found["Ready"][2]
+    assert found["Ready"] == ("False", ready, sentence if isinstance(problem, Unauthorized) else str(problem))
     assert found["CredentialsAccepted"][:2] == credentials
     assert found["PrivilegesComplete"][0] == found["Quorate"][0] == "Unknown"
 
@@ -131,3 +132,13 @@ def test_data_centers_of_one_name_are_told_apart_by_their_authority() -> None:
     assert datacenter_id("Home Lab", "AB:CD:EF:01:23:45:67:89") == "home-lab-abcdef0123"
     assert datacenter_id("pve", "") == "pve"
     assert datacenter_id("---", "") == "pve"
+
+
+def test_refused_credentials_are_told_with_the_secret_that_they_are_from_and_what_to_do() -> None:
+    problem = Unauthorized(Evidence("GET", "/version", "pve1", 401, "Authentication failed!"))
+    for type in ("Ready", "CredentialsAccepted"):
+        message = told(seen(problem=problem))[type][2]
+        assert message.startswith(
+            "Proxmox VE refuses the credentials of Secret default/pve: Authentication failed! (HTTP"
+        )
+        assert "`nagaya proxmox connect URL -n default --name pve`" in message

@@ -21,7 +21,12 @@ def test_all_that_is_said_is_told_in_quantities() -> None:
 
 
 def test_what_the_template_of_proxmox_decides_is_left_out() -> None:
-    assert capacity(spec(numCores=4)) == {}
+    assert capacity(spec(numSockets=2)) == {}
+    assert capacity(spec(memoryMiB=4096)) == {"memory": "4096Mi"}
+
+
+def test_cores_alone_are_those_of_one_socket_so_that_a_group_can_grow_from_nothing() -> None:
+    assert capacity(spec(numCores=4)) == {"cpu": "4"}
 
 
 @pytest.mark.parametrize(("board", "expected"), [("", "amd64"), ("q35", "amd64"), ("virt", "arm64")])

@@ -112,7 +112,7 @@ def test_every_host_is_told_why_it_cannot_have_the_machine() -> None:
         "pve1": "memory: 3.0 GiB free, 4.0 GiB needed",
         "pve2": "in maintenance",
         "pve3": "off",
-        "pve4": "no bridge vmbr0",
+        "pve4": "no bridge vmbr0 that may be used (SDN.Use)",
         "pve5": "storage local-lvm: 12.0 GiB free, 40.0 GiB needed",
         "pve6": "denied",
         "pve7": "not among the allowed hosts",
@@ -234,7 +234,7 @@ def test_pci_devices_are_counted_by_their_mapping() -> None:
     assert placed(wish(devices=("gpu",)), inventory).host == "pve1"
     assert refused(wish(devices=("gpu", "gpu")), inventory) == {
         "pve1": "PCI devices of mapping gpu: 1 free, 2 needed",
-        "pve2": "no PCI device of mapping gpu",
+        "pve2": "no PCI device of mapping gpu that may be used (Mapping.Use)",
     }
 
 
@@ -276,7 +276,7 @@ def test_storages_that_are_not_for_disks_or_not_there_are_named() -> None:
     )
     assert refused(wish(storage="nfs"), inventory)["pve1"] == "storage nfs cannot be reached"
     assert refused(wish(storage="gone"), inventory)["pve1"] == (
-        "storage gone is not there, or may not be seen (Datastore.Audit)"
+        "storage gone is not there, is disabled, or may not be seen (Datastore.Audit)"
     )
 
 
@@ -332,6 +332,57 @@ def test_without_allowed_hosts_a_machine_stays_with_a_template_given_by_its_id()
         "there is no template 77 (it was to be on pve1)",
     )
     assert [each.host for each in missing.why_not] == ["pve1", "pve2"]
+
+
+def test_a_mediated_device_needs_a_host_with_the_card_and_leaves_room_for_others() -> None:
+    inventory = town(
+        host("pve1", devices={"gpu": 1}), host("pve2"), guests=(Guest(100, "pve1", 1, GIB, devices=("gpu",)),)
+    )
+    assert placed(wish(mediated=frozenset({"gpu"})), inventory).host == "pve1"
+    assert refused(wish(mediated=frozenset({"disc"})), inventory) == dict.fromkeys(
+        ("pve1", "pve2"), "no PCI device of mapping disc that may be used (Mapping.Use)"
+    )
+
+
+def test_a_host_that_is_on_and_does_not_answer_gets_nothing_and_stops_nobody() -> None:
+    inventory = town(host("pve1", silent="connection timed out", memory=512 * GIB), host("pve2"))
+    decision = placed(wish(), inventory)
+    assert decision.host == "pve2"
+    assert [str(each) for each in decision.why_not] == ["pve1: does not answer: connection timed out"]
+
+
+def test_a_template_that_nobody_could_read_is_not_cloned_blindly() -> None:
+    unread = replace(template(9000, "pve1"), readable=False, disks=())
+    inventory = town(host("pve1"), host("pve2"), templates=(unread,))
+    assert refused(wish(), inventory) == {
+        "pve1": "the configuration of template 9000 on pve1 could not be read",
+        "pve2": "template 9000 is not on pve2, and the configuration of template 9000 on pve1 could not be read",
+    }
+
+
+def test_the_failure_domain_of_a_machine_is_honoured_and_its_hosts_are_taken_in_turn() -> None:
+    hosts = [host(f"pve{number}", failure_domain="ab"[number > 2]) for number in (1, 2, 3, 4)]
+    inventory = town(*hosts)
+    promised: list[Reservation] = []
+    for number in range(4):
+        decision = placed(wish(machine=f"uid-{number}", failure_domain="a"), inventory, promised)
+        promised.append(decision.reservation)
+    assert [each.host for each in promised] == ["pve1", "pve2", "pve1", "pve2"]
+    assert [str(each) for each in decision.why_not if each.host != "pve1"] == [
+        "pve3: in failure domain b, not in a",
+        "pve4: in failure domain b, not in a",
+    ]
+
+
+def test_required_spread_within_a_failure_domain_waits_when_its_hosts_are_used_up() -> None:
+    inventory = town(host("pve1", failure_domain="a"), host("pve2", failure_domain="b"))
+    rules = Rules(spread=Spread.REQUIRED)
+    first = placed(wish(machine="uid-0", failure_domain="a", rules=rules), inventory)
+    reasons = refused(wish(failure_domain="a", rules=rules), inventory, (first.reservation,))
+    assert reasons == {
+        "pve1": "has 1 worker machine of cluster home already, and they must be on different hosts",
+        "pve2": "in failure domain b, not in a",
+    }
 
 
 def test_tags_choose_a_template_by_the_policy() -> None:

@@ -50,6 +50,9 @@ def inventories(draw: st.DrawFn) -> Inventory:
                 memory=draw(st.integers(1, 24)) * GIB,
                 maintenance=draw(st.integers(0, 5)) == 0,
                 failure_domain=draw(st.sampled_from(["", "a", "b"])),
+                silent=draw(st.sampled_from(["", "", "", "timed out"])),
+                bridges=draw(st.sampled_from([None, frozenset({"vmbr0"}), frozenset({"vmbr0", "vmbr1"})])),
+                devices={"gpu": count} if (count := draw(st.integers(0, 3))) else {},
             )
         )
         storages.append(Storage("local", name, draw(st.integers(0, 90)) * GIB))
@@ -59,7 +62,8 @@ def inventories(draw: st.DrawFn) -> Inventory:
             templates.append(Template(9000 + number, name, (TemplateDisk(5 * GIB, on),), TAGS))
         if draw(st.booleans()):
             role = draw(st.sampled_from(["", "worker"]))
-            guests.append(Guest(100 + number, name, draw(st.integers(1, 4)), draw(st.integers(0, 8)) * GIB, role=role))
+            size, devices = draw(st.integers(0, 8)) * GIB, draw(st.sampled_from([(), ("gpu",)]))
+            guests.append(Guest(100 + number, name, draw(st.integers(1, 4)), size, role=role, devices=devices))
     return Inventory(tuple(hosts), tuple(guests), tuple(storages), tuple(templates))
 
 
@@ -68,6 +72,7 @@ def wishes(draw: st.DrawFn, machine: str = "uid") -> Wish:
     rules = Rules(
         memory_percent=draw(st.sampled_from([50, 100, 150])),
         cpu_percent=draw(st.sampled_from([0, 100, 400])),
+        memory_reserve=draw(st.integers(0, 4)) * GIB,
         storage_reserve=draw(st.integers(0, 10)) * GIB,
         spread=draw(st.sampled_from(Spread)),
         storages=draw(st.sampled_from([(), ("ceph",), ("local", "ceph")])),
@@ -79,6 +84,9 @@ def wishes(draw: st.DrawFn, machine: str = "uid") -> Wish:
         template=TemplateByTags(TAGS),
         role="worker",
         boot_size=draw(st.integers(0, 30)) * GIB,
+        bridges=draw(st.sampled_from([frozenset(), frozenset({"vmbr0"}), frozenset({"vmbr1"})])),
+        devices=draw(st.sampled_from([(), (), ("gpu",), ("gpu", "gpu")])),
+        failure_domain=draw(st.sampled_from(["", "", "a"])),
         rules=rules,
     )
 
@@ -99,6 +107,8 @@ def test_machines_one_after_the_other_never_get_more_than_the_rules_give(
         assert all(each.why for each in decision.why_not)
         assert hosts[decision.host].online
         assert not hosts[decision.host].maintenance
+        assert not hosts[decision.host].silent
+        assert wish.failure_domain in ("", hosts[decision.host].failure_domain)
         reservations.append(decision.reservation)
     taken = {each.host for each in reservations}
     memory: Counter[str] = Counter()
@@ -109,8 +119,14 @@ def test_machines_one_after_the_other_never_get_more_than_the_rules_give(
         memory[name] += size
         cpus[name] += count
     for name in taken:
-        assert memory[name] <= hosts[name].memory * wish.rules.memory_percent // 100
+        assert memory[name] + wish.rules.memory_reserve <= hosts[name].memory * wish.rules.memory_percent // 100
         assert not wish.rules.cpu_percent or cpus[name] <= hosts[name].cpus * wish.rules.cpu_percent // 100
+    devices = Counter((each.host, one) for each in inventory.guests for one in each.devices)
+    devices.update((each.host, one) for each in reservations for one in each.devices)
+    for name in taken if wish.devices else ():
+        assert devices[name, "gpu"] <= hosts[name].devices["gpu"]
+    if wish.rules.spread is Spread.REQUIRED:
+        assert len(taken) == len(reservations)
     storages = {(each.host, each.name): each for each in inventory.storages}
     space: Counter[tuple[str, str]] = Counter()
     for each in reservations:
@@ -118,6 +134,26 @@ def test_machines_one_after_the_other_never_get_more_than_the_rules_give(
             space[storages[each.host, one.storage].place] += one.size
     for storage in inventory.storages:
         assert not space[storage.place] or space[storage.place] <= storage.free - wish.rules.storage_reserve
+
+
+@few
+@given(inventories(), wishes(), st.integers(0, 3))
+def test_a_machine_that_fits_on_some_host_is_placed_and_on_one_that_it_fits_on(
+    inventory: Inventory, wish: Wish, before: int
+) -> None:
+    promised: list[Reservation] = []
+    for number in range(before):
+        earlier = place(replace(wish, machine=f"uid-{number}"), inventory, promised)
+        promised += [earlier.reservation] if isinstance(earlier, Placed) else []
+    alone = {
+        each.name
+        for each in inventory.hosts
+        if isinstance(place(replace(wish, allowed=frozenset({each.name})), inventory, promised), Placed)
+    }
+    decision = place(wish, inventory, promised)
+    assert isinstance(decision, Placed) == bool(alone), str(decision)
+    if isinstance(decision, Placed):
+        assert decision.host in alone
 
 
 @few
@@ -147,7 +183,17 @@ def test_a_further_host_makes_no_machine_unplaceable(inventory: Inventory, wish:
     after = place(
         wish,
         Inventory(
-            (*inventory.hosts, Host("new", online=True, cpus=64, memory=512 * GIB)),
+            (
+                *inventory.hosts,
+                Host(
+                    "new",
+                    online=True,
+                    cpus=64,
+                    memory=512 * GIB,
+                    failure_domain=wish.failure_domain,
+                    devices={"gpu": 2},
+                ),
+            ),
             inventory.guests,
             (*inventory.storages, Storage("local", "new", 900 * GIB)),
             (*inventory.templates, *added),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nagaya.infrastructure.proxmox.client import Phase, TaskState, upid
@@ -85,3 +87,19 @@ def test_a_locked_vm_is_told_how_it_is_unlocked() -> None:
 def test_what_cannot_be_seen_is_never_taken_for_gone() -> None:
     for presence in (Presence.HIDDEN, Presence.BEING_MADE, Presence.UNREACHABLE):
         assert isinstance(removal(Found(presence, "pve1"), None).step, Wait)
+
+
+def test_capmox_212_a_vm_that_the_ha_manager_was_asked_to_stop_is_waited_for() -> None:
+    asked = TaskState(upid("UPID:pve1:0000ABCD:00112233:6543210F:hastop:100:root@pam:"), Phase.SUCCEEDED, "OK")
+    managed = replace(ON, ha_state="started")
+    assert removal(managed, None).step == Stop("pve1")
+    assert isinstance(removal(managed, asked).step, Wait)
+    assert removal(ON, asked).step == Stop("pve1"), "it is not with the manager any more"
+    assert removal(replace(OFF, ha_state="stopped"), asked).step == Destroy("pve1")
+
+
+def test_what_is_left_of_a_clone_is_waited_for_with_what_to_do() -> None:
+    made = removal(Found(Presence.BEING_MADE, "pve1"), None)
+    assert isinstance(made.step, Wait)
+    assert made.step.unfinished
+    assert "qm destroy --purge" in made.message

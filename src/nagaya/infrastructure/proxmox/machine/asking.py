@@ -1,0 +1,108 @@
+"""What a guest is asked, by its agent: no more than the next decision depends on, and nothing of one that is well."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client import Proxmox
+from nagaya.infrastructure.proxmox.client.errors import (
+    AgentFailed,
+    AgentNotReady,
+    Forbidden,
+    HostUnreachable,
+    ProxmoxError,
+    WrongState,
+)
+from nagaya.infrastructure.proxmox.machine import evidence, handover
+from nagaya.infrastructure.proxmox.machine.delivery import is_native
+from nagaya.infrastructure.proxmox.machine.seen import Guest, Objects
+from nagaya.infrastructure.proxmox.machine.waiting import is_late
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+
+log = logging.getLogger(__name__)
+
+CLOUD_INIT_RESULT: Final = "/run/cloud-init/result.json"
+UNKNOWN: Final = "unknown"
+RUNNING: Final = "running"
+DONE: Final = "done"
+
+
+async def ask(proxmox: Proxmox, objects: Objects, found: Found | None) -> Guest | None:
+    """What the guest says; None if it is not asked."""
+    machine = objects.machine
+    if found is None or found.presence is not Presence.OURS or not found.running:
+        return None
+    if machine.status.initialization.provisioned:
+        return await _why_no_node(proxmox, objects, found)
+    gets_data = _gets_data(objects, found)
+    checks = machine.spec.checks
+    if checks is not None and checks.skip_qemu_guest_agent and not gets_data:
+        return None
+    node, vmid = found.node, objects.vmid or 0
+    try:
+        interfaces = await proxmox.agent.interfaces(node, vmid)
+        instance = await handover.instance(proxmox, node, vmid) if gets_data else ""
+    except (AgentNotReady, AgentFailed, WrongState) as error:
+        return Guest(False, f"{error.why}.")
+    except Forbidden as error:
+        # Without the right to ask, nothing is waited for: the Node tells that the machine is up.
+        return Guest(True, str(error), cloud_init=UNKNOWN)
+    if checks is not None and checks.skip_cloud_init_status and not gets_data:
+        return Guest(True, interfaces=interfaces, cloud_init=UNKNOWN)
+    said = await cloud_init(proxmox, node, vmid)
+    more = ""
+    if is_late(machine, found) and said not in (DONE, UNKNOWN):
+        more = await evidence.gather(proxmox, node, vmid)
+    return Guest(True, interfaces=interfaces, cloud_init=said, instance=instance, evidence=more)
+
+
+def _gets_data(objects: Objects, found: Found) -> bool:
+    """Whether its boot data are handed over by the agent, and it is not known to have them."""
+    return is_native(found.config) and objects.machine.status.bootstrap_data_provided is not True
+
+
+async def cloud_init(proxmox: Proxmox, node: str, vmid: int) -> str:
+    """What cloud-init says when it has ended: the file is there only then."""
+    try:
+        text = await proxmox.agent.read(node, vmid, CLOUD_INIT_RESULT)
+    except (AgentNotReady, AgentFailed):
+        return RUNNING
+    except Forbidden:
+        return UNKNOWN
+    try:
+        errors = json.loads(text)["v1"]["errors"]
+    except (ValueError, KeyError, TypeError):
+        return UNKNOWN
+    return "; ".join(str(each) for each in errors) if errors else DONE
+
+
+async def _why_no_node(proxmox: Proxmox, objects: Objects, found: Found) -> Guest | None:
+    """Asked of a machine that is made, only if its Node should have been there long ago."""
+    owner = objects.owner
+    if owner is None or owner.status.node_ref is not None or not is_late(objects.machine, found):
+        return None
+    try:
+        await proxmox.agent.ping(found.node, objects.vmid or 0)
+    except (AgentNotReady, AgentFailed, WrongState) as error:
+        return Guest(False, f"{error.why}.")
+    except Forbidden as error:
+        return Guest(True, str(error), evidence=f"What the guest says cannot be asked: {error.remedy}")
+    return Guest(True, evidence=await evidence.gather(proxmox, found.node, objects.vmid or 0))
+
+
+async def is_erased(proxmox: Proxmox, objects: Objects, found: Found | None) -> bool | None:
+    """Whether boot data that were handed over by the agent are taken out of the guest; None if that is not known."""
+    owner = objects.owner
+    if found is None or found.presence is not Presence.OURS or not found.running or not is_native(found.config):
+        return None
+    if not objects.machine.status.initialization.provisioned or owner is None or owner.status.node_ref is None:
+        return None
+    try:
+        return await handover.is_erased(proxmox, found.node, objects.vmid or 0)
+    except HostUnreachable:
+        raise
+    except ProxmoxError as error:
+        log.info("VM %s on %s cannot be asked for its boot data: %s", objects.vmid, found.node, error)
+        return None

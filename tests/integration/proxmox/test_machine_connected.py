@@ -1,0 +1,108 @@
+"""What machines are given of a connection, by way of the registry of connections."""
+
+from __future__ import annotations
+
+import pytest
+
+from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.infrastructure.proxmox.privileges.operations import Feature
+from nagaya.infrastructure.proxmox.privileges.place import Scope
+from nagaya.infrastructure.proxmox.privileges.setup import setup
+from nagaya.infrastructure.proxmox.virtual_machine.connected import ConnectedLinks
+from nagaya.infrastructure.proxmox.virtual_machine.link import Link
+from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_plane import NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
+
+DEFAULTS = {"storage": "local-lvm", "isoStorage": "local", "bridge": "vmbr0"}
+
+
+async def links_of(plane: ProxmoxPlane, *features: Feature) -> ConnectedLinks:
+    """A connection that has no more rights than these need, and a cluster that uses it."""
+    scope = Scope("nagaya", storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",))
+    made = setup((9, 2), scope, features=(Feature.ALWAYS, *features))
+    access = plane.datacenter.access
+    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
+    access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
+    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
+    await plane.create(
+        credentials(plane, token=made.token, secret="a-secret"),
+        connection(pool="nagaya", insecure=True, defaults=DEFAULTS),
+    )
+    await make_cluster(plane, connectionRef={"name": "pve"})
+    return ConnectedLinks(plane.connections)
+
+
+@pytest.mark.parametrize(
+    ("features", "uploads", "enters"),
+    [
+        ((Feature.ISO,), True, False),
+        ((Feature.NATIVE,), False, True),
+        ((Feature.ISO, Feature.NATIVE), True, True),
+        # Where neither is allowed both are tried: what Proxmox VE refuses, it names.
+        ((), True, True),
+    ],
+    ids=["iso", "native", "both", "neither"],
+)
+def test_machines_learn_how_boot_data_can_be_delivered(
+    features: tuple[Feature, ...], uploads: bool, enters: bool
+) -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, *features)
+        link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+        assert isinstance(link, Link)
+        assert (link.uploads, link.enters) == (uploads, enters)
+        assert (link.pool, link.storage, link.iso_storage, link.bridge) == ("nagaya", "local-lvm", "local", "vmbr0")
+
+    play(scenario)
+
+
+def test_a_reservation_leads_to_the_same_client_as_its_cluster() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+        assert isinstance(link, Link)
+        again = await links.of_reference(link.reference)
+        assert isinstance(again, Link)
+        assert again.proxmox is link.proxmox
+        assert (again.datacenter, again.pool) == (link.datacenter, link.pool)
+        assert link.datacenter == plane.datacenter_id
+
+    play(scenario)
+
+
+def test_a_connection_that_cannot_be_used_is_a_sentence() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        missing = NamespacedConnectionReference(namespace=NAMESPACE, name="nowhere")
+        said = await links.of_reference(missing)
+        assert isinstance(said, str)
+        assert "nowhere" in said
+        await plane.delete("Secret", "pve")
+
+        async def told() -> bool:
+            said = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+            return isinstance(said, str) and "Secret default/pve does not exist" in said
+
+        await plane.until("the missing Secret is told", told)
+
+    play(scenario)
+
+
+def test_a_refusal_has_rights_looked_at_again() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        cluster = await plane.get("ProxmoxCluster", "shop")
+        link = await links.of_cluster(cluster)
+        assert isinstance(link, Link)
+        assert not link.enters
+        access = plane.datacenter.access
+        access.roles["NagayaMachines"] |= {"VM.GuestAgent.Unrestricted"}
+        link.refused()
+
+        async def noticed() -> bool:
+            now = await links.of_cluster(cluster)
+            return isinstance(now, Link) and now.enters
+
+        await plane.until("the new right is noticed", noticed)
+
+    play(scenario)

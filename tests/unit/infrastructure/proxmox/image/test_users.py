@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from nagaya.infrastructure.proxmox.image.seen import Template
+from nagaya.infrastructure.proxmox.image.users import Selection, Users
+
+PLAIN = Template(9000, "pve1", "debian-13", frozenset({"debian-13"}))
+BAKED = Template(9001, "pve1", "debian-13-k8s", frozenset({"debian-13", "kubernetes-v1.36.3"}))
+IN_USE = frozenset({"kubernetes-v1.36.3"})
+OTHERS = frozenset({"kubernetes-v1.37.1"})
+
+
+@pytest.mark.parametrize(
+    ("selection", "template", "versions", "means"),
+    [
+        (Selection("x", vmid=9000), PLAIN, IN_USE, True),
+        (Selection("x", vmid=9001), PLAIN, IN_USE, False),
+        (Selection("x", tags=frozenset({"debian-13"})), PLAIN, IN_USE, True),
+        (Selection("x", tags=frozenset({"debian-13"})), BAKED, IN_USE, False),
+        (Selection("x", tags=frozenset({"debian-13"}), exact=False), BAKED, IN_USE, True),
+        (Selection("x", tags=frozenset({"debian-13"}), by_version=True), BAKED, IN_USE, True),
+        (Selection("x", tags=frozenset({"debian-13"}), by_version=True), BAKED, OTHERS, False),
+        (Selection("x", tags=frozenset({"debian-13"}), by_version=True), BAKED, frozenset(), True),
+        (Selection("x", tags=frozenset({"debian-13"}), by_version=True), PLAIN, IN_USE, False),
+        (Selection("x", tags=frozenset({"ubuntu-24.04"}), exact=False), BAKED, IN_USE, False),
+    ],
+    ids=[
+        "by-id",
+        "by-another-id",
+        "exact",
+        "exact-with-others",
+        "subset",
+        "version-in-use",
+        "version-not-in-use",
+        "no-version-known",
+        "version-wanted-and-none-there",
+        "other-origin",
+    ],
+)
+def test_what_a_selector_means(selection: Selection, template: Template, versions: frozenset[str], means: bool) -> None:
+    assert selection.means(template, versions) is means
+    assert Users((selection,), versions).of(template) == (("x",) if means else ())
