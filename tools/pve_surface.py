@@ -19,7 +19,7 @@ NOT_EMULATED = re.compile(
     r"/cluster/(acme|ceph|firewall|notifications|jobs|metrics/server)(/|$)"
     r"|/cluster/sdn/(controllers|dns|fabrics|prefix-lists|route-maps)(/|$)"
     r"|/cluster/sdn/vnets/\{vnet\}/firewall(/|$)"
-    r"|/nodes/\{node\}/(aplinfo|apt|ceph|certificates|disks|execute|firewall|subscription)(/|$)"
+    r"|/nodes/\{node\}/(aplinfo|apt|ceph|certificates/(acme|custom)|disks|execute|firewall|subscription)(/|$)"
     r"|/nodes/\{node\}/lxc/\{vmid\}(/|$)"
     r"|/nodes/\{node\}/qemu/\{vmid\}/firewall(/|$)"
     r"|/nodes/\{node\}/sdn/fabrics(/|$)"
@@ -49,6 +49,7 @@ FAMILIES = {
 ANSWERED_WHERE_ASKED = frozenset(
     {
         "GET /nodes/{node}",
+        "GET /nodes/{node}/certificates",
         "GET /nodes/{node}/hardware",
         "GET /nodes/{node}/hardware/pci/{pci-id-or-mapping}",
         "GET /nodes/{node}/qemu/{vmid}/mtunnelwebsocket",

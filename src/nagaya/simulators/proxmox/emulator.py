@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 
 from nagaya.simulators.proxmox.access.tickets import Tickets
+from nagaya.simulators.proxmox.cluster.log import ClusterLog
 from nagaya.simulators.proxmox.failure import Unanswered, Unconnected, Unproxied
 from nagaya.simulators.proxmox.front.formatters import Result
 from nagaya.simulators.proxmox.front.front import Front
@@ -41,7 +42,8 @@ class Emulator:
         self.world = world
         self.datacenter = datacenter
         self.pace = pace or Pace()
-        self.tasks = Tasks(world)
+        self.log = ClusterLog(world.clock)
+        self.tasks = Tasks(world, self.log)
         self.locks = Locks(lambda: datacenter.quorate)
         self.tickets = Tickets(world)
         self.machines = Machines(self)

@@ -31,7 +31,7 @@ KNOWN = {
     "disk": ["scsi0", "scsi9"],
     "size": ["+1G", "2G"],
 }
-ANSWERS = {200, 400, 401, 403, 500, 501, 595, 596}
+ANSWERS = {200, 400, 401, 403, 404, 500, 501, 595, 596}
 
 
 def value(name: str, schema: Schema, chance: random.Random) -> str:

@@ -29,6 +29,15 @@ class Total(list[Any]):
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """What is answered as it is, whatever form was asked for: a file to keep."""
+
+    name: str
+    content: bytes
+    content_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call."""
 

@@ -82,13 +82,24 @@ async def version(call: Call) -> Json:
     return 1
 
 
+@handlers("GET", "/cluster/config/qdevice")
+async def quorum_device(call: Call) -> Json:
+    """There is none."""
+    return {}
+
+
 @handlers("GET", "/cluster/config/join")
 async def join(call: Call) -> Json:
     """What a host needs to become a member."""
+    datacenter = call.emulator.datacenter
+    if datacenter.name is None:
+        raise Failure("node is not in a cluster, no join info available!", status=424)
     asked = call.get("node") or call.node.name
+    if asked not in datacenter.nodes:
+        raise Failure(f"unknown node '{asked}'\n")
     rows = [
         {**row, "pve_addr": node.address, "pve_fp": node.fingerprint or ""}
-        for row, node in zip(_members(call), call.emulator.datacenter.nodes.values(), strict=True)
+        for row, node in zip(_members(call), datacenter.nodes.values(), strict=True)
     ]
     return {
         "nodelist": rows,
@@ -101,7 +112,8 @@ async def join(call: Call) -> Json:
 def _members(call: Call) -> list[dict[str, str]]:
     """The one whose vote alone is a majority, if there is one, is the one that was asked."""
     datacenter = call.emulator.datacenter
-    _in_cluster(call)
+    if datacenter.name is None:
+        return []
     heavy = datacenter.expected_votes is not None
     return [
         {
@@ -115,7 +127,8 @@ def _members(call: Call) -> list[dict[str, str]]:
 
 
 def _totem(call: Call) -> dict[str, Any]:
-    _in_cluster(call)
+    if call.emulator.datacenter.name is None:
+        return {}
     return {
         "cluster_name": call.emulator.datacenter.name,
         "config_version": str(_CONFIGURATION_VERSION),
@@ -125,8 +138,3 @@ def _totem(call: Call) -> dict[str, Any]:
         "secauth": "on",
         "version": "2",
     }
-
-
-def _in_cluster(call: Call) -> None:
-    if call.emulator.datacenter.name is None:
-        raise Failure("node is not in a cluster, no join info available!\n", status=424)

@@ -8,7 +8,7 @@ import re
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.storages.listing import accessible, check_access, described, listed
-from nagaya.simulators.proxmox.storages.volume_name import split_id
+from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, split_id
 from nagaya.simulators.proxmox.storages.volumes import Volumes
 from nagaya.simulators.proxmox.tasks.listing import status_type
 from nagaya.simulators.proxmox.tasks.runner import Silence, Task
@@ -66,8 +66,11 @@ async def update(call: Call) -> Json:
     for attribute in ("notes", "protected"):
         if call.get(attribute) is None:
             continue
-        if name.content != "backup":
+        if storage.type not in FILE_TYPES:
             raise Failure(f"attribute '{attribute}' is not supported for storage type '{storage.type}'\n")
+        if name.content != "backup":
+            what = "can have notes" if attribute == "notes" else f"support attribute '{attribute}'"
+            raise Failure(f"only backups {what}\n")
         if (found := volumes.find(volume_id)) is None:
             raise Failure(f"volume '{volume_id}' does not exist\n")
         if attribute == "notes":

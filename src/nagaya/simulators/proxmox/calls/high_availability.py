@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
@@ -17,6 +18,8 @@ _ONE = "/cluster/ha/resources/{sid}"
 OPTIONS = ("state", "group", "max_restart", "max_relocate", "comment", "failback", "auto-rebalance")
 """What users declare; all else that stands with a resource is the manager's own."""
 MIGRATED = "ha groups have been migrated to rules\n"
+
+_NUMBER = re.compile(r"[1-9][0-9]+")
 
 Resources = dict[str, dict[str, Any]]
 
@@ -45,8 +48,7 @@ async def create(call: Call) -> Json:
     kind = sid.partition(":")[0]
     if call.get("type") not in (None, kind):
         raise Failure("types does not match\n")
-    if kind != "vm" or int(sid.partition(":")[2]) not in call.emulator.datacenter.guests:
-        raise Failure(f"resource '{sid}' does not exist in cluster\n")
+    _check_exists(call, sid)
     _check_group(call)
     known = call.emulator.datacenter.ha.resources
     async with changing(call, LOCK, "create resource failed"):
@@ -67,11 +69,13 @@ async def update(call: Call) -> Json:
         check_digest(call, _digest(known))
         if sid not in known:
             raise Failure(f"no such resource '{sid}'\n")
-        for name in split_list(call.get("delete") or ""):
+        gone = split_list(call.get("delete") or "")
+        for name in gone:
             if name not in OPTIONS:
                 raise Failure(f"no such option '{name}'\n")
-            known[sid].pop(name, None)
         known[sid] |= _given(call)
+        for name in gone:
+            known[sid].pop(name, None)
     return None
 
 
@@ -123,13 +127,25 @@ def _moved(call: Call, how: str) -> Json:
 def named(call: Call) -> str:
     """The resource that is meant; a bare number is a machine."""
     sid = str(call["sid"])
-    return sid if ":" in sid else f"vm:{sid}"
+    if ":" in sid:
+        return sid
+    if int(sid) not in call.emulator.datacenter.guests:
+        raise Failure(f"unable do add resource - VM/CT {sid} does not exist\n")
+    return f"vm:{sid}"
+
+
+def _check_exists(call: Call, sid: str) -> None:
+    kind, _, name = sid.partition(":")
+    if kind not in ("vm", "ct"):
+        raise Failure(f"unknown section type '{kind}'\n")
+    if _NUMBER.fullmatch(name) is None:
+        raise Failure("invalid VMID\n")
+    if kind != "vm" or int(name) not in call.emulator.datacenter.guests:
+        raise Failure(f"resource '{sid}' does not exist in cluster\n")
 
 
 def _given(call: Call) -> dict[str, Any]:
     given = {name: call[name] for name in OPTIONS if call.get(name) is not None}
-    if given.get("state") == "enabled":
-        given["state"] = "started"
     return {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
 
 

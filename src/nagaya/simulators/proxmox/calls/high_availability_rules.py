@@ -8,6 +8,7 @@ from typing import Any
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.calls.high_availability import LOCK
 from nagaya.simulators.proxmox.calls.shared_file import changing, check_digest, check_quorum
+from nagaya.simulators.proxmox.cluster.feasibility import complaints
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.verification import split_list
 
@@ -17,7 +18,6 @@ _ONE = "/cluster/ha/rules/{rule}"
 _COMMON = frozenset({"comment", "disable", "resources"})
 _OWN = {"node-affinity": frozenset({"nodes", "strict"}), "resource-affinity": frozenset({"affinity"})}
 _REQUIRED = {"node-affinity": "nodes", "resource-affinity": "affinity"}
-_DEFAULTS: dict[str, dict[str, Any]] = {"node-affinity": {"strict": 0}, "resource-affinity": {}}
 
 Rules = dict[str, dict[str, Any]]
 
@@ -77,6 +77,8 @@ async def update(call: Call) -> Json:
                 raise Failure(f"no such option '{option}'\n")
             if option in ("resources", _REQUIRED[kind]):
                 raise Failure(f"unable to delete required option '{option}'\n")
+            if option in given:
+                raise Failure(f"cannot set and delete property '{option}' at the same time!\n")
         changed = {option: value for option, value in known[name].items() if option not in gone} | given
         _check_feasible(call, name, changed)
         known[name] = changed
@@ -118,18 +120,8 @@ def _check_named(call: Call, given: dict[str, Any]) -> None:
 
 def _check_feasible(call: Call, name: str, rule: dict[str, Any]) -> None:
     """Refuse what could never be kept."""
-    members = split_list(str(rule["resources"]))
-    why: list[str] = []
-    if rule["type"] == "resource-affinity":
-        if len(members) < 2:
-            why.append("rule is ineffective as there are less than two resources")
-        elif rule["affinity"] == "negative" and len(members) > len(call.emulator.datacenter.nodes):
-            why.append("rule defines more resources than available nodes")
-    else:
-        for other, facts in call.emulator.datacenter.ha.rules.items():
-            if other != name and facts["type"] == "node-affinity":
-                shared = [sid for sid in members if sid in split_list(str(facts["resources"]))]
-                why += [f"resource '{sid}' is already used in another node affinity rule" for sid in shared]
+    datacenter = call.emulator.datacenter
+    why = complaints({**datacenter.ha.rules, name: rule}, datacenter.nodes).get(name)
     if why:
         raise ParameterFailure({"resources": ", ".join(why)}, f"Rule '{name}' is invalid.")
 
@@ -138,7 +130,9 @@ def _shown(call: Call, name: str) -> dict[str, Any]:
     known = call.emulator.datacenter.ha.rules
     facts = known[name]
     order = list(known).index(name) + 1
-    return {"rule": name, **_DEFAULTS[facts["type"]], **facts, "order": order, "digest": _digest(known)}
+    shown = {"rule": name, **facts, "order": order, "digest": _digest(known)}
+    why = complaints(known, call.emulator.datacenter.nodes).get(name)
+    return {**shown, "errors": {"resources": why}} if why else shown
 
 
 def _digest(known: Rules) -> str:

@@ -8,7 +8,9 @@ from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.cluster.placement import number_of
 
 handlers = Handlers()
-_ATTRIBUTES = ("group", "max_restart", "max_relocate", "comment", "failback")
+_ATTRIBUTES = ("group", "max_restart", "max_relocate", "comment", "failback", "auto-rebalance")
+_DEFAULTS = {"max_restart": 1, "max_relocate": 1}
+_LATER_DEFAULTS = {"failback": 1, "auto-rebalance": 1}
 
 
 @handlers("GET", "/cluster/ha/status/current")
@@ -72,12 +74,14 @@ def _service(call: Call, sid: str, facts: dict[str, Any]) -> dict[str, Any]:
     guest = call.emulator.datacenter.guests.get(number_of(sid))
     node = guest.node if guest is not None else None
     wanted = facts.get("state", "started")
+    wanted = "started" if wanted == "enabled" else wanted
     state = _state(facts.get("crm"), wanted, found=guest is not None, running=guest is not None and guest.running)
     row: dict[str, Any] = {"id": f"service:{sid}", "type": "service", "sid": sid, "node": node}
     if facts.get("crm"):
         row["crm_state"] = facts["crm"]
     row |= {"state": state, "status": f"{sid} ({node}, {state})", "request_state": wanted}
-    return row | {name: facts[name] for name in _ATTRIBUTES if name in facts}
+    defaults = _DEFAULTS if call.emulator.version[0] == "8" else _DEFAULTS | _LATER_DEFAULTS
+    return row | defaults | {name: facts[name] for name in _ATTRIBUTES if name in facts}
 
 
 def _state(current: str | None, wanted: str, *, found: bool, running: bool) -> str:

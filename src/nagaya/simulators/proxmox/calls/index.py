@@ -11,6 +11,7 @@ from functools import cache
 
 from nagaya.simulators.proxmox.calls.call import Call, Handler, Json
 from nagaya.simulators.proxmox.surface import Route, Routes
+from nagaya.simulators.proxmox.surface.difference import came_later
 
 _WRITTEN: Mapping[str, tuple[str, str]] = {
     "/": ("subdir", "version cluster nodes storage access pools"),
@@ -27,6 +28,9 @@ _WRITTEN: Mapping[str, tuple[str, str]] = {
         "rrddata scan sdn services spiceshell startall status stopall storage subscription suspendall syslog "
         "tasks termproxy time version vncshell vzdump wakeonlan",
     ),
+    "/nodes/{node}/capabilities/qemu": ("name", "cpu machines migration"),
+    "/nodes/{node}/certificates": ("name", "acme custom info"),
+    "/nodes/{node}/scan": ("method", "cifs iscsi lvm nfs pbs zfs"),
     "/nodes/{node}/qemu/{vmid}": (
         "subdir",
         "config cloudinit pending status unlink vncproxy termproxy migrate resize move rrd rrddata monitor "
@@ -50,7 +54,7 @@ def index_of(routes: Routes, route: Route) -> Handler | None:
     """What answers for a folder; None if the route is none."""
     if route.method != "GET" or route.returns.type != "array":
         return None
-    key, names = _written(route) or _children(routes, route)
+    key, names = _written(routes, route) or _children(routes, route)
     if not names:
         return None
 
@@ -60,10 +64,12 @@ def index_of(routes: Routes, route: Route) -> Handler | None:
     return index
 
 
-def _written(route: Route) -> tuple[str, tuple[str, ...]] | None:
+def _written(routes: Routes, route: Route) -> tuple[str, tuple[str, ...]] | None:
     if (written := _WRITTEN.get(route.path)) is None:
         return None
-    return written[0], tuple(written[1].split())
+    folder = route.path.rstrip("/")
+    names = (name for name in written[1].split() if routes.version != "8.4" or not came_later(f"{folder}/{name}"))
+    return written[0], tuple(names)
 
 
 @cache

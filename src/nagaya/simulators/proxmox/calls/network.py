@@ -8,6 +8,7 @@ from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.calls.resources import LOCAL_ZONE
 from nagaya.simulators.proxmox.failure import ParameterFailure
 from nagaya.simulators.proxmox.state.node import Node
+from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
 _PRIVILEGES = ("SDN.Audit", "SDN.Use")
@@ -64,9 +65,17 @@ def _virtual(call: Call) -> list[dict[str, Any]]:
         zone = str(facts.get("zone", ""))
         if not call.rights.may_bridge(zone, name, _PRIVILEGES):
             continue
-        row: dict[str, Any] = {"iface": name, "type": "vnet", "active": 1}
-        for option in ("alias", "tag", "vlanaware"):
-            if facts.get(option) is not None:
-                row["comments" if option == "alias" else option] = facts[option]
-        rows.append(row)
+        where = call.emulator.datacenter.zones.get(zone, {})
+        if where.get("nodes") and call.node.name not in split_list(str(where["nodes"])):
+            continue
+        rows.append(
+            {
+                "iface": name,
+                "type": "vnet",
+                "active": "1",
+                "ipam": int(bool(where.get("ipam"))),
+                "vlanaware": int(bool(facts.get("vlanaware"))),
+                "comments": facts.get("alias"),
+            }
+        )
     return rows

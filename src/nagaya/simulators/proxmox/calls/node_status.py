@@ -95,12 +95,12 @@ async def update(call: Call) -> Json:
     """Change some of its own options."""
     given = call.node.options
     path = f"/etc/pve/nodes/{call.node.name}/config"
+    check_digest(call, _digest(given))
     if not call.emulator.datacenter.quorate:
         raise Failure(f"unable to open file '{path}.tmp.{call.emulator.tasks.pid()}' - Permission denied\n")
-    check_digest(call, _digest(given))
+    given |= {name: value for name, value in call.parameters.items() if name not in ("node", "delete", "digest")}
     for name in split_list(call.get("delete") or ""):
         given.pop(name, None)
-    given |= {name: value for name, value in call.parameters.items() if name not in ("node", "delete", "digest")}
     return None
 
 
@@ -126,6 +126,18 @@ async def resolver(call: Call) -> Json:
 @handlers("GET", "/nodes/{node}/hardware/pci")
 async def devices(call: Call) -> Json:
     """Devices that could be passed through: it has none."""
+    return []
+
+
+@handlers("GET", "/nodes/{node}/hardware/usb")
+async def usb_devices(call: Call) -> Json:
+    """Nothing is plugged in."""
+    return []
+
+
+@handlers("GET", "/nodes/{node}/netstat")
+async def traffic(call: Call) -> Json:
+    """What the network devices of running machines sent and received: nobody counts that here."""
     return []
 
 

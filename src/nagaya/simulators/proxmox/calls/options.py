@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.calls.shared_file import changing
-from nagaya.simulators.proxmox.cluster.options import allowed_tags, shown
+from nagaya.simulators.proxmox.cluster.options import allowed_tags, check, rewritten, shown
 from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
@@ -28,10 +28,13 @@ async def options(call: Call) -> Json:
 async def update(call: Call) -> Json:
     """Change some of them."""
     async with changing(call, "file-datacenter_cfg"):
-        known = call.emulator.datacenter.options
-        known |= {name: value for name, value in call.parameters.items() if name != "delete"}
+        datacenter = call.emulator.datacenter
+        changed = rewritten(datacenter.options)
+        changed |= {name: value for name, value in call.parameters.items() if name != "delete"}
         for name in split_list(call.get("delete") or ""):
-            known.pop(name, None)
+            changed.pop(name, None)
+        check(changed)
+        datacenter.options = changed
     return None
 
 

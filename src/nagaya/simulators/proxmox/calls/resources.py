@@ -11,8 +11,6 @@ from nagaya.simulators.proxmox.cluster.rows import high_availability_state, mach
 handlers = Handlers()
 LOCAL_ZONE = "localnetwork"
 """The zone of all bridges that belong to no zone."""
-CONTROL_GROUPS = 1
-"""The version of control groups that hosts use, as in the recorded answers."""
 
 
 @handlers("GET", "/cluster/resources")
@@ -71,7 +69,7 @@ def _nodes(call: Call) -> list[dict[str, Any]]:
     for node in call.emulator.datacenter.nodes.values():
         row = node_row(call.emulator, node, audited=call.rights.may(f"/nodes/{node.name}", ["Sys.Audit"]))
         if node.online and reports.of_host(call.emulator, node) is not None:
-            row["cgroup-mode"] = CONTROL_GROUPS
+            row["cgroup-mode"] = node.control_groups
         rows.append(row)
     return rows
 

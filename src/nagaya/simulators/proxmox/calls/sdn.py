@@ -9,13 +9,12 @@ import hashlib
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
-from nagaya.simulators.proxmox.calls.shared_file import changing, check_digest
+from nagaya.simulators.proxmox.calls.shared_file import changing, check_digest, check_quorum
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
-_LOCK = "file-sdn_zones_cfg"
-_VNET_LOCK = "file-sdn_vnets_cfg"
+_LOCK = "file-sdn__running-config"
 _READERS = ("SDN.Audit", "SDN.Allocate")
 _NO_OPTIONS = frozenset({"zone", "vnet", "digest", "delete", "lock-token", "pending", "running"})
 
@@ -31,6 +30,14 @@ async def zones(call: Call) -> Json:
     ]
 
 
+@handlers("GET", "/cluster/sdn/ipams")
+async def address_managers(call: Call) -> Json:
+    """The one that every PVE has."""
+    if call.get("type") not in (None, "pve") or not call.rights.may("/sdn/ipams/pve", _READERS, any=True):
+        return []
+    return [{"ipam": "pve", "type": "pve"}]
+
+
 @handlers("GET", "/cluster/sdn/zones/{zone}")
 async def zone(call: Call) -> Json:
     """One of them."""
@@ -41,6 +48,7 @@ async def zone(call: Call) -> Json:
 @handlers("POST", "/cluster/sdn/zones")
 async def create_zone(call: Call) -> Json:
     """A new one."""
+    check_quorum(call)
     known, name = call.emulator.datacenter.zones, call["zone"]
     async with changing(call, _LOCK, "create sdn zone object failed"):
         if name in known:
@@ -87,14 +95,16 @@ async def vnets(call: Call) -> Json:
 async def vnet(call: Call) -> Json:
     """One of them."""
     known = call.emulator.datacenter.vnets
+    _check_vnet(call, *_READERS)
     return {"vnet": call["vnet"], "type": "vnet", **_known(known, call["vnet"]), "digest": _digest(known)}
 
 
 @handlers("POST", "/cluster/sdn/vnets")
 async def create_vnet(call: Call) -> Json:
     """A new one, in a zone that there is."""
+    check_quorum(call)
     known, name = call.emulator.datacenter.vnets, call["vnet"]
-    async with changing(call, _VNET_LOCK, "create sdn vnet object failed"):
+    async with changing(call, _LOCK, "create sdn vnet object failed"):
         if name in known:
             raise Failure(f"sdn vnet object ID '{name}' already defined\n")
         _known(call.emulator.datacenter.zones, call["zone"])
@@ -106,7 +116,8 @@ async def create_vnet(call: Call) -> Json:
 async def update_vnet(call: Call) -> Json:
     """Change some of its options."""
     known = call.emulator.datacenter.vnets
-    async with changing(call, _VNET_LOCK, "update sdn vnet object failed"):
+    _check_vnet(call, "SDN.Allocate")
+    async with changing(call, _LOCK, "update sdn vnet object failed"):
         check_digest(call, _digest(known))
         changed = _known(known, call["vnet"])
         _change(call, changed)
@@ -119,7 +130,8 @@ async def update_vnet(call: Call) -> Json:
 async def remove_vnet(call: Call) -> Json:
     """Forget it."""
     known = call.emulator.datacenter.vnets
-    async with changing(call, _VNET_LOCK, "delete sdn vnet object failed"):
+    _check_vnet(call, "SDN.Allocate")
+    async with changing(call, _LOCK, "delete sdn vnet object failed"):
         _known(known, call["vnet"])
         del known[call["vnet"]]
     return None
@@ -128,7 +140,7 @@ async def remove_vnet(call: Call) -> Json:
 @handlers("GET", "/cluster/sdn/vnets/{vnet}/subnets")
 async def subnets(call: Call) -> Json:
     """Networks in it: none are kept."""
-    _known(call.emulator.datacenter.vnets, call["vnet"])
+    _check_vnet(call, *_READERS)
     return []
 
 
@@ -139,15 +151,25 @@ def _known(known: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+def _check_vnet(call: Call, *privileges: str) -> None:
+    """Refuse who has none of some rights on a network; one that is not there is told first."""
+    zone = _known(call.emulator.datacenter.vnets, call["vnet"]).get("zone")
+    call.rights.check(f"/sdn/zones/{zone}/{call['vnet']}", privileges, any=True)
+
+
 def _given(call: Call) -> dict[str, Any]:
     given = {name: value for name, value in call.parameters.items() if name not in _NO_OPTIONS}
     return {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
 
 
 def _change(call: Call, facts: dict[str, Any]) -> None:
-    for name in split_list(call.get("delete") or ""):
+    given, gone = _given(call), split_list(call.get("delete") or "")
+    for name in gone:
+        if name in given:
+            raise Failure(f"cannot set and delete property '{name}' at the same time!\n")
+    for name in gone:
         facts.pop(name, None)
-    facts |= _given(call)
+    facts |= given
 
 
 def _digest(known: dict[str, Any]) -> str:

@@ -64,7 +64,10 @@ async def remove(call: Call) -> Json:
     """Forget it. What lies on it stays there."""
     async with changing(call, _FILE, "delete storage failed"):
         name = _known(call).name
-        del call.emulator.datacenter.storages[name]
+        known = call.emulator.datacenter.storages
+        if any(str(other.options.get("base", "")).startswith(f"{name}:") for other in known.values()):
+            raise Failure("can't remove storage - storage is used as base of another storage\n")
+        del known[name]
     call.emulator.datacenter.access.forget_path(f"/storage/{name}")
     for pool in call.emulator.datacenter.pools.values():
         pool.storages.discard(name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from nagaya.simulators.proxmox.calls.call import Call, Handlers, Total
+from nagaya.simulators.proxmox.calls.call import Call, File, Handlers, Total
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.tasks import listing
 from nagaya.simulators.proxmox.tasks.runner import Task
@@ -33,13 +34,13 @@ def _known(call: Call) -> Task:
 
 def _check(call: Call, upid: Upid, privilege: str) -> None:
     if not listing.owned(upid, call.caller.id):
-        call.rights.check(f"/nodes/{call.node.name}", [privilege])
+        call.rights.check(f"/nodes/{call['node']}", [privilege])
 
 
 @handlers("GET", "/nodes/{node}/tasks")
 async def tasks_of_node(call: Call) -> list[dict[str, Any]]:
     """A page of the tasks of a host."""
-    auditor = call.rights.may(f"/nodes/{call.node.name}", ["Sys.Audit"])
+    auditor = call.rights.may(f"/nodes/{call['node']}", ["Sys.Audit"])
     vmid = call.get("vmid")
     page, count = listing.listed(
         call.emulator.tasks,
@@ -109,6 +110,15 @@ async def status(call: Call) -> dict[str, Any]:
     return shown | {"status": "stopped", "exitstatus": task.exitstatus}
 
 
+def _file(text: str, upid: Upid, task: Task | None) -> File:
+    if task is None:
+        path = f"/var/log/pve/tasks/{upid.starttime & 0xF:X}/{text}"
+        raise Failure(f"Could not open file '{path}' - No such file or directory\n")
+    began = datetime.fromtimestamp(upid.starttime, UTC)
+    content = "".join(f"{line}\n" for line in task.log).encode()
+    return File(f"task-{upid.node}-{upid.type}-{began:%FT%TZ}.log", content)
+
+
 @handlers("GET", "/nodes/{node}/tasks/{upid}/log")
 async def log(call: Call) -> Any:
     """What a task said. That there is no such task is told as its only line."""
@@ -120,7 +130,7 @@ async def log(call: Call) -> Any:
     if call.get("download"):
         if call.get("start") is not None or call.get("limit") is not None:
             raise Failure("'download' cannot be used together with 'start' or 'limit' parameters\n")
-        return "".join(f"{line}\n" for line in (task.log if task is not None else []))
+        return _file(call["upid"], upid, task)
     if task is None:
         return Total([{"n": 1, "t": "unable to open file - No such file or directory"}], 1)
     if not task.log:

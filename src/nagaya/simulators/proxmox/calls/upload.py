@@ -61,7 +61,14 @@ async def upload(call: Call) -> Json:
         await asyncio.sleep(emulator.pace.upload_per_mib * len(data) / _MIB)
         if not emulator.datacenter.nodes[target].online:
             raise Failure(f"import failed: exit code {1 if target == here.name else 255}\n")
-        place(Volumes(emulator, target), storage, file, data, len(data))
+        volumes = Volumes(emulator, target)
+        replaced = volumes.find(f"{storage.name}:{file.content}/{file.name}")
+        if len(data) > volumes.room(storage) + (replaced.size if replaced is not None else 0):
+            if replaced is not None:
+                del emulator.datacenter.volumes[replaced.node, replaced.id]
+            said = f"cp: error writing '{destination}': No space left on device"
+            raise Failure(f"import failed: {said if target == here.name else 'exit code 1'}\n")
+        place(volumes, storage, file, data, len(data))
         task.say("finished file import successfully")
 
     return str(emulator.tasks.start(here.name, "imgcopy", "", call.caller.id, work).upid)

@@ -7,16 +7,20 @@ library wants 200 for everything. The others write what fits them and leave out 
 from __future__ import annotations
 
 import html
+import html.entities
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from nagaya.simulators.proxmox.calls.call import Total
+from nagaya.simulators.proxmox.calls.call import File, Total
 from nagaya.simulators.proxmox.request import Answer
 
 _JSON = "application/json;charset=UTF-8"
+_UNSAFE = re.compile(r"[^\n\r\t !#$%(-;=?-~]")
+"""What stands in a page as an entity: all that means something there, and all beyond plain ASCII."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,15 @@ def _extjs(result: Result) -> Answer:
 
 
 def _htmljs(result: Result) -> Answer:
-    escaped = html.escape(dumped(_successful(result)).decode())
+    escaped = _UNSAFE.sub(lambda found: _entity(found[0]), dumped(_successful(result)).decode())
     return Answer(200, "OK", "text/html;charset=UTF-8", escaped.encode())
+
+
+def _entity(character: str) -> str:
+    if character == "'":
+        return "&#39;"
+    name = html.entities.codepoint2name.get(ord(character))
+    return f"&{name};" if name is not None else f"&#x{ord(character):X};"
 
 
 def _successful(result: Result) -> dict[str, Any]:
@@ -101,6 +112,12 @@ FORMATTERS: Mapping[str, Formatter] = {
     "png": _png,
     "spiceconfig": _spiceconfig,
 }
+
+
+def sent(file: File) -> Answer:
+    """A file, which no formatter touches."""
+    kept = {"content-disposition": f'attachment; filename="{file.name}"'}
+    return Answer(200, "OK", file.content_type, file.content, kept)
 
 
 def dumped(value: object, *, indent: bool = False) -> bytes:

@@ -10,10 +10,11 @@ from urllib.parse import unquote
 
 from nagaya.simulators.proxmox.access.authentication import Identity, Unauthenticated, identify
 from nagaya.simulators.proxmox.access.rights import Rights
+from nagaya.simulators.proxmox.calls.call import File
 from nagaya.simulators.proxmox.failure import Failure, Unanswered, Unproxied
 from nagaya.simulators.proxmox.front import parameters
 from nagaya.simulators.proxmox.front.dispatch import dispatch
-from nagaya.simulators.proxmox.front.formatters import FORMATTERS, Result
+from nagaya.simulators.proxmox.front.formatters import FORMATTERS, Result, sent
 from nagaya.simulators.proxmox.request import Answer, Request
 from nagaya.simulators.proxmox.state.node import Node
 
@@ -77,7 +78,7 @@ class Front:
         if result.status == 401:
             passed = self._emulator.world.clock.monotonic() - began
             await asyncio.sleep(max(0.0, self._emulator.pace.refused_login - passed))
-        return formatter(result)
+        return sent(result.data) if isinstance(result.data, File) else formatter(result)
 
     async def _called(self, node: Node, identity: Identity, request: Request, path: str) -> Result:
         body = b""

@@ -17,6 +17,7 @@ import yaml
 from nagaya.simulators.netns import cloud_config, template
 from nagaya.simulators.netns.cloud_config import CloudConfig, NotUnderstood
 from nagaya.simulators.proxmox.guests import kubeadm_call
+from nagaya.simulators.proxmox.guests.instance import meta_data
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall
 from nagaya.simulators.proxmox.qemu.cloud_init import BootData
 from nagaya.simulators.tenant.boot_data import Unusable
@@ -45,22 +46,6 @@ class FirstBoot:
     """What a program wrote that did not like what it was given."""
     ends_with_kubeadm: bool = True
     """Whether the commands fail if kubeadm does: those of a shell end as the last of them does."""
-
-
-def meta_data(data: BootData) -> dict[str, str]:
-    """What a machine is told about itself, under the names that cloud-init has for it."""
-    try:
-        given = yaml.load(data.meta, yaml.CSafeLoader)
-    except yaml.YAMLError:
-        given = None
-    plain = given if isinstance(given, dict) else {}
-    found = {str(key): str(value) for key, value in plain.items() if isinstance(value, str | int | float)}
-    if "uuid" in found:
-        found.setdefault("instance-id", found["uuid"])
-    if "hostname" in found:
-        found.setdefault("local-hostname", found["hostname"])
-    found.setdefault("instance-id", "nocloud")
-    return found
 
 
 def read(data: BootData, host: str) -> FirstBoot:

@@ -23,6 +23,7 @@ from nagaya.simulators.proxmox.guests import first_boot
 from nagaya.simulators.proxmox.guests.addresses import configured
 from nagaya.simulators.proxmox.guests.backend import Agent, Machine
 from nagaya.simulators.proxmox.guests.first_boot import LOG, SCRIPT_FAILED
+from nagaya.simulators.proxmox.guests.instance import meta_data
 from nagaya.simulators.proxmox.guests.namespace_agent import NamespaceAgent
 from nagaya.simulators.proxmox.guests.passive import RESULT, SOURCES, hostname_of
 from nagaya.simulators.proxmox.qemu.networks import networks_of
@@ -155,7 +156,7 @@ class NamespaceMachine:
         if data is None:
             self._box = await self._host.create(name, address, _NOTHING, hardware_address=mac)
             return ()
-        names = first_boot.meta_data(data)
+        names = meta_data(data)
         try:
             user = data.user.encode() if data.user.strip() else _NOTHING
             self._box = await self._host.create(name, address, user, names, hardware_address=mac)

@@ -1,7 +1,8 @@
 """Machines that only pretend: after a while their agent answers, with the addresses and the name they were given.
 
 A machine whose boot disk holds no system does nothing, for ever: no agent answers in it, and it does not react to its
-power button.
+power button. What is written into a machine stays on its disk, and boot data that were written to where cloud-init
+looks for them count from its next start on.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import asyncio
 import ipaddress
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import yaml
@@ -19,15 +21,18 @@ from nagaya.simulators.proxmox.guests import programs, systems
 from nagaya.simulators.proxmox.guests.addresses import Router, configured
 from nagaya.simulators.proxmox.guests.backend import Agent, AgentError, Machine
 from nagaya.simulators.proxmox.guests.boot_data import CONFIG_DRIVE, NOCLOUD
+from nagaya.simulators.proxmox.guests.disk import INSTANCE, SEED, SEED_FOLDER, GuestDisk
+from nagaya.simulators.proxmox.guests.instance import instance_of
 from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.qemu.networks import networks_of
 from nagaya.world import World
 
 RESULT = "/run/cloud-init/result.json"
-_FOLDERS = frozenset({"/", "/etc", "/home", "/opt", "/root", "/run", "/" + "tmp", "/var/" + "tmp"})
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 SOURCES = {
     NOCLOUD: "DataSourceNoCloud [seed=/dev/sr0]",
     CONFIG_DRIVE: "DataSourceConfigDrive [net,ver=2][source=/dev/sr0]",
+    SEED_FOLDER: f"DataSourceNoCloud [seed={SEED}]",
 }
 FIRST_STEPS = 1.5
 """How long the first steps of a system take, from power-on, in times that its boot takes."""
@@ -53,13 +58,28 @@ class PassiveGuests:
         self.pace = pace
         self.router = router or Router()
         self.machines: dict[int, PassiveMachine] = {}
+        self._drives: dict[int, Machine] = {}
+        """Machines with what their drives hold, whatever they boot from."""
+        self._written: dict[int, tuple[str, GuestDisk]] = {}
+        """The disks, each with the UUID of its machine."""
 
     def power_on(self, machine: Machine) -> None:
         """It has been switched on."""
-        self.machines[machine.vmid] = self._made(machine)
+        self._drives[machine.vmid] = machine
+        disk = self._disk(machine)
+        disk.restarted()
+        self.machines[machine.vmid] = self._made(replace(machine, boot_data=disk.seed() or machine.boot_data), disk)
 
-    def _made(self, machine: Machine) -> PassiveMachine:
-        return PassiveMachine(machine, self.world, self.pace, self.router)
+    def _disk(self, machine: Machine) -> GuestDisk:
+        uuid = str(machine.options.get("smbios1"))
+        known, disk = self._written.get(machine.vmid, ("", GuestDisk()))
+        if known != uuid:
+            disk = GuestDisk()
+        self._written[machine.vmid] = uuid, disk
+        return disk
+
+    def _made(self, machine: Machine, disk: GuestDisk) -> PassiveMachine:
+        return PassiveMachine(machine, self.world, self.pace, self.router, disk, self.restart)
 
     def power_off(self, vmid: int) -> None:
         """It has no power any more."""
@@ -68,9 +88,13 @@ class PassiveGuests:
 
     def reset(self, vmid: int) -> None:
         """It begins anew."""
+        self.restart(vmid)
+
+    def restart(self, vmid: int) -> None:
+        """It begins anew, by itself or not; the power stays on."""
         if (machine := self.machines.get(vmid)) is not None:
             machine.end()
-            self.power_on(machine.machine)
+            self.power_on(self._drives[vmid])
 
     def press_power_button(self, vmid: int) -> None:
         """It is asked to shut down."""
@@ -97,8 +121,19 @@ class PassiveGuests:
 class PassiveMachine:
     """One of them, and its agent."""
 
-    def __init__(self, machine: Machine, world: World, pace: Pace, router: Router) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        world: World,
+        pace: Pace,
+        router: Router,
+        disk: GuestDisk | None = None,
+        restart: Callable[[int], None] = lambda vmid: None,
+    ) -> None:
         self.machine = machine
+        self.disk = disk if disk is not None else GuestDisk()
+        self._restart = restart
+        self._boot_id = world.uid()
         self._system = systems.find(machine.system) if machine.system else None
         self._world = world
         self._pace = pace
@@ -114,7 +149,13 @@ class PassiveMachine:
         data = machine.boot_data
         self._interfaces = configured(data.network if data else "", self._devices, router) if machine.system else {}
         self.hostname = hostname_of(machine)
-        self._written: dict[str, bytes] = {"/etc/hostname": f"{self.hostname}\n".encode()}
+        self._written["/etc/hostname"] = f"{self.hostname}\n".encode()
+        if data is not None:
+            self._written[INSTANCE] = f"{instance_of(data)}\n".encode()
+
+    @property
+    def _written(self) -> dict[str, bytes]:
+        return self.disk.files
 
     @property
     def awake(self) -> bool:
@@ -150,6 +191,12 @@ class PassiveMachine:
         self.end()
         self.machine.powered_off()
 
+    def _reboot(self) -> None:
+        """As a program in it asks for: it shuts down, and begins anew."""
+        if self._shutting is None:
+            restart, vmid = self._restart, self.machine.vmid
+            self._shutting = asyncio.get_running_loop().call_later(self._pace.shutdown, lambda: restart(vmid))
+
     async def ask(self, command: str, arguments: Mapping[str, Any]) -> Any:
         """Answer as the agent."""
         answer = getattr(self, "_" + command.replace("-", "_"), None) if command in _COMMANDS else None
@@ -159,10 +206,11 @@ class PassiveMachine:
 
     @property
     def _files(self) -> dict[str, bytes]:
+        shown = {BOOT_ID: f"{self._boot_id}\n".encode(), **self._written}
         if not self._settled or self.machine.boot_data is None:
-            return self._written
+            return shown
         result = {"v1": {"datasource": SOURCES[self.machine.boot_data.label], "errors": [*self._errors]}}
-        return {RESULT: json.dumps(result, indent=1).encode() + b"\n", **self._written}
+        return {RESULT: json.dumps(result, indent=1).encode() + b"\n", **shown}
 
     def _status(self) -> tuple[str, str]:
         """What `cloud-init status` says, and its detail."""
@@ -251,12 +299,12 @@ class PassiveMachine:
     def _file_write(self, arguments: Mapping[str, Any]) -> Any:
         path = str(arguments["path"])
         folder = path.rpartition("/")[0] or "/"
-        if folder not in _FOLDERS:
+        if folder not in self.disk.folders:
             raise AgentError(f"failed to open file '{path}' (mode: 'wb'): No such file or directory")
         self._written[path] = bytes(arguments["content"])
 
     def _exec(self, arguments: Mapping[str, Any]) -> Any:
-        surroundings = programs.Surroundings(self._files, self.hostname, self._status)
+        surroundings = programs.Surroundings(self._files, self.hostname, self._status, self.disk, self._reboot)
         path = str(arguments.get("path") or "")
         if not programs.exists(path, surroundings):
             shown = f"Failed to execute child process \u201c{path}\u201d (No such file or directory)"
@@ -276,7 +324,8 @@ class PassiveMachine:
         del self._running[pid]
         answer: dict[str, Any] = {"exited": True, "exitcode": done.code}
         if done.out:
-            answer |= {"out-data": done.out, "out-truncated": False}
+            shown = done.out.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            answer |= {"out-data": shown, "out-truncated": False}
         if done.err:
             answer |= {"err-data": done.err, "err-truncated": False}
         return answer

@@ -14,18 +14,21 @@ import ipaddress
 import logging
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nagaya.simulators.proxmox.guests import first_boot
 from nagaya.simulators.proxmox.guests.addresses import Router
 from nagaya.simulators.proxmox.guests.backend import Machine
 from nagaya.simulators.proxmox.guests.clusters import Cluster, Clusters
+from nagaya.simulators.proxmox.guests.disk import GuestDisk
 from nagaya.simulators.proxmox.guests.first_boot import LOG, SCRIPT_FAILED, FirstBoot
+from nagaya.simulators.proxmox.guests.instance import instance_of
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall
 from nagaya.simulators.proxmox.guests.passive import FIRST_STEPS, PassiveGuests, PassiveMachine
 from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.qemu import options
+from nagaya.simulators.proxmox.qemu.cloud_init import BootData
 from nagaya.simulators.tenant.joining import JoinDelayed, JoinRefused
 from nagaya.simulators.tenant.settings import DEFAULT_CAPACITY, NodeSettings
 from nagaya.world import World
@@ -55,11 +58,13 @@ def tagged_version(machine: Machine) -> str:
 
 
 @dataclass(slots=True)
-class _Disk:
-    """What a machine remembers when it is off."""
+class _Used:
+    """What a machine remembers of its first boot when it is off."""
 
     identity: tuple[str, str]
     """Of the machine, and of the boot data that it has used."""
+    data: BootData
+    """Those boot data: name and network stay as they made them, also when their drive is taken out later."""
     node: tuple[str, Cluster, NodeSettings] | None = None
     """Where and what it has joined, and as what."""
 
@@ -79,18 +84,20 @@ class TenantGuests(PassiveGuests):
         super().__init__(world, pace, router)
         self.clusters = clusters
         self.version_of = version_of
-        self._disks: dict[int, _Disk] = {}
+        self._used: dict[int, _Used] = {}
         self._leaving: set[asyncio.Task[None]] = set()
 
-    def _made(self, machine: Machine) -> PassiveMachine:
+    def _made(self, machine: Machine, disk: GuestDisk) -> PassiveMachine:
+        used = self._used.get(machine.vmid)
+        if machine.boot_data is None and used is not None and used.identity[0] == str(machine.options.get("smbios1")):
+            machine = replace(machine, boot_data=used.data)
         if not machine.system or machine.boot_data is None:
-            return super()._made(machine)
-        identity = str(machine.options.get("smbios1")), first_boot.meta_data(machine.boot_data)["instance-id"]
-        disk = self._disks.get(machine.vmid)
-        if disk is None or disk.identity != identity:
-            disk = _Disk(("", ""))
-        made = TenantMachine(machine, self, disk, identity)
-        self._disks[machine.vmid] = disk
+            return super()._made(machine, disk)
+        identity = str(machine.options.get("smbios1")), instance_of(machine.boot_data)
+        if used is None or used.identity != identity:
+            used = _Used(("", ""), machine.boot_data)
+        made = TenantMachine(machine, self, disk, used, identity)
+        self._used[machine.vmid] = used
         return made
 
     def pause(self, vmid: int, paused: bool) -> None:
@@ -124,10 +131,12 @@ class TenantGuests(PassiveGuests):
 class TenantMachine(PassiveMachine):
     """One machine with boot data."""
 
-    def __init__(self, machine: Machine, guests: TenantGuests, disk: _Disk, identity: tuple[str, str]) -> None:
-        super().__init__(machine, guests.world, guests.pace, guests.router)
+    def __init__(
+        self, machine: Machine, guests: TenantGuests, disk: GuestDisk, used: _Used, identity: tuple[str, str]
+    ) -> None:
+        super().__init__(machine, guests.world, guests.pace, guests.router, disk, guests.restart)
         self._guests = guests
-        self._disk = disk
+        self._used = used
         self._identity = identity
         self._failed: tuple[str, ...] = ()
         self._finished = False
@@ -168,11 +177,11 @@ class TenantMachine(PassiveMachine):
     async def _come_up(self) -> None:
         pace = self._pace
         await self._guests.quiet()
-        if self._disk.identity == self._identity:
+        if self._used.identity == self._identity:
             await asyncio.sleep(pace.boot)
             self._finished = True
-            if self._disk.node is not None:
-                await self._return(*self._disk.node)
+            if self._used.node is not None:
+                await self._return(*self._used.node)
         else:
             await asyncio.sleep(FIRST_STEPS * pace.boot)
             await self._run_first()
@@ -199,7 +208,7 @@ class TenantMachine(PassiveMachine):
         self._say(OUTPUT, first.output)
         if first.call is not None:
             await self._run_kubeadm(first, first.call)
-        self._disk.identity = self._identity
+        self._used.identity = self._identity
 
     async def _run_kubeadm(self, first: FirstBoot, call: KubeadmCall) -> None:
         try:
@@ -221,7 +230,7 @@ class TenantMachine(PassiveMachine):
                 cluster = await self._cluster(call)
                 self._here = cluster, node.name
                 await cluster.join(self, node)
-                self._disk.node = call.endpoint, cluster, node
+                self._used.node = call.endpoint, cluster, node
                 return
             except JoinRefused as error:
                 raise _GivenUp(str(error)) from error

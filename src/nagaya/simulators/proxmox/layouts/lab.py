@@ -44,6 +44,7 @@ def lab() -> Datacenter:
     for node in datacenter.nodes.values():
         node.fingerprint = FINGERPRINT
         node.kvm = False
+        node.control_groups = 1
     datacenter.access = _access()
     datacenter.storages = {storage.name: storage for storage in _storages()}
     datacenter.volumes = {(volume.node, volume.id): volume for volume in _volumes()}

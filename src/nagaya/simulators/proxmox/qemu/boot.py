@@ -34,17 +34,19 @@ def default(section: Options) -> list[str]:
     return [device for device in (disk, cdrom, network) if device is not None]
 
 
+def disks(section: Options) -> list[str]:
+    """The drives that a machine boots from; without an order it is the one that the older option names."""
+    text = str(section.get("boot") or "").strip()
+    if text and "order" in options.parts("boot", text):
+        return [device for device in order(text) if is_drive(device)]
+    return [str(section["bootdisk"])] if section.get("bootdisk") else []
+
+
 def disk_size(section: Options) -> int:
     """Bytes of the first disk in the order, which PVE shows as the size of the machine's disk."""
-    boot = section.get("boot")
-    text = str(boot or "").strip()
-    if not text or "order" not in options.parts("boot", text):
-        devices = [str(section["bootdisk"])] if section.get("bootdisk") else []
-    else:
-        devices = order(boot)
     drives = {drive.key: drive for drive in drives_of(section)}
-    for device in devices:
-        drive = drives.get(device) if is_drive(device) else None
+    for device in disks(section):
+        drive = drives.get(device)
         if drive is not None and not drive.cdrom and drive.file:
             return drive.size or 0
     return 0

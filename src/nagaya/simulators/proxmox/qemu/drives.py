@@ -110,10 +110,11 @@ def parse_drive(key: str, text: str) -> Drive | None:
         return None
     values: dict[str, str | int | bool | None] = dict(found)
     for option in ("bps", "bps_rd", "bps_wr"):
-        if (given := values.pop(option, None)) is not None:
+        if values.pop(option, None) is not None:
             if f"m{option}" in values:
                 return None
-            values[f"m{option}"] = f"{float(str(given)) / (1024 * 1024):.3f}"
+            # PVE divides not the number, but whether there is one.
+            values[f"m{option}"] = "0.000"
     if any(values.get(option) and not values.get(needed) for option, needed in _REQUIREMENTS):
         return None
     if any(values.get(one) and values.get(other) for one, other in _CONFLICTS):

@@ -122,3 +122,9 @@ def megabytes(memory: object) -> int:
         return 512
     found = parts("memory", str(memory)).get("current", 512)
     return int(found)
+
+
+def listed(text: str) -> dict[str, str]:
+    """The parts of a text such as `node=pve1,id=10de:1234` that is no option."""
+    pairs = (part.partition("=") for part in text.split(",") if part)
+    return {name: value for name, _, value in pairs}

@@ -67,6 +67,17 @@ class Access:
             if given == path:
                 yield role, kind, id, propagate
 
+    def folders(self) -> Iterator[str]:
+        """The paths that have entries, and those on the way to them: PVE keeps all of them as a tree."""
+        seen = {"/"}
+        for path, _, _, _ in self.acl:
+            parts = path.split("/")
+            for end in range(2, len(parts) + 1):
+                step = "/".join(parts[:end])
+                if step not in seen and step != "/":
+                    seen.add(step)
+                    yield step
+
     def forget(self, id: str, *, kind: str | None = None) -> None:
         """Drop the entries of a user, token or group that is gone."""
         for entry in [entry for entry in self.acl if entry[2] == id and (entry[1] == "group") == (kind == "group")]:

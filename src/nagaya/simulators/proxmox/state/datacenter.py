@@ -48,8 +48,13 @@ class Datacenter:
     """datacenter.cfg."""
     ha: HighAvailability = field(default_factory=HighAvailability)
     mappings: dict[str, Any] = field(default_factory=dict)
+    """Names for PCI devices of several hosts, by which machines are given one."""
+    usb_mappings: dict[str, Any] = field(default_factory=dict)
+    folder_mappings: dict[str, Any] = field(default_factory=dict)
     zones: dict[str, Any] = field(default_factory=dict)
     vnets: dict[str, Any] = field(default_factory=dict)
+    authority: str | None = None
+    """The certificate of the authority that signed those of the hosts, in PEM; None while there are none."""
     version: str = "9.2.11"
     expected_votes: int | None = None
     """Set lower than the number of hosts, a part of them is quorate alone (`pvecm expected`)."""

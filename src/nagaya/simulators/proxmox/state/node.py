@@ -39,6 +39,8 @@ class Node:
     """Seconds that every call takes longer there."""
     kvm: bool = True
     """Whether its processors help to run machines; without, only those with `kvm: 0` start."""
+    control_groups: int = 2
+    """The generation of control groups that it uses."""
     bridges: list[str] = field(default_factory=lambda: ["vmbr0"])
     booted: float = 0.0
     """On the clock that never goes back."""
@@ -49,5 +51,7 @@ class Node:
     maintenance: bool = False
     fingerprint: str | None = None
     """SHA-256 of the certificate that it shows, as PVE writes it; None while none is known."""
+    certificate: str | None = None
+    """The certificate itself, in PEM; None while it is not reached over HTTPS."""
     options: dict[str, Any] = field(default_factory=dict)
     """/nodes/{node}/config: description, wakeonlan, ..."""

@@ -7,6 +7,7 @@ refused by name, although the route takes them.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,7 @@ TYPES: Mapping[str, Type] = {
                  "blocksize sparse nowritecache comstar_hg comstar_tg lio_tpg zfs-base-path", shared=True),
     "zfspool": _type(_DISKS, "images,rootdir", "pool", "blocksize sparse mountpoint", formats="raw subvol"),
 }  # fmt: skip
+_FOLDER = re.compile(r"/[-/a-zA-Z0-9_.@]+")
 _SENSITIVE = frozenset({"password", "encryption-key", "keyring", "master-pubkey"})
 
 
@@ -139,6 +141,8 @@ def created(name: str, kind: str, given: Mapping[str, Any]) -> Storage:
     for required in sorted(facts.required):
         if required not in options:
             raise Failure(f"missing value for required option '{required}'\n")
+    if kind == "dir" and _FOLDER.fullmatch(str(options["path"])) is None:
+        raise Failure(f"illegal path for directory storage: {options['path']}\n")
     options.setdefault("content", facts.default)
     return Storage(name, kind, options)
 
@@ -180,8 +184,6 @@ def _checked(facts: Type, given: Mapping[str, Any]) -> dict[str, Any]:
         options["nodes"] = ",".join(sorted(set(split_list(str(options["nodes"])))))
         if not options["nodes"]:
             del options["nodes"]
-    if "path" in options and not str(options["path"]).startswith("/"):
-        raise Failure("illegal path for directory storage: " + str(options["path"]) + "\n")
     return options
 
 

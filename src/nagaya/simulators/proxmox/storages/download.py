@@ -60,7 +60,7 @@ async def download(emulator: Emulator, node: str, storage: Storage, order: Order
     if (existing := volumes.find(volume_id)) is not None and _already_there(order, destination, existing, task):
         return
     partial = f"{destination}.tmp_dwnl.{task.upid.pid}"
-    source = await _Wget(emulator, task).fetch(order.url, partial)
+    source = await _Wget(emulator, task).fetch(order.url, partial, volumes.room(storage))
     if order.algorithm is not None:
         _check(order, source.checksum(order.algorithm), task)
     await task.step("verify")
@@ -118,7 +118,8 @@ class _Wget:
         self._emulator = emulator
         self._task = task
 
-    async def fetch(self, url: str, path: str) -> Source:
+    async def fetch(self, url: str, path: str, room: int) -> Source:
+        """Bring what is at an address to a file, which may take as many bytes as there is room for."""
         for _ in range(MOST_REDIRECTS):
             source = self._ask(url)
             if source.redirect is None:
@@ -131,7 +132,7 @@ class _Wget:
         if source.status != 200:
             self._task.say(f"{self._now():%F %T} ERROR {source.status}: {source.reason}.")
             raise Failure("download failed: exit code 8\n")
-        await self._receive(source, path)
+        await self._receive(source, path, room)
         return source
 
     def _ask(self, url: str) -> Source:
@@ -153,7 +154,7 @@ class _Wget:
         self._task.say(f"HTTP request sent, awaiting response... {said[0]} {said[1]}")
         return source
 
-    async def _receive(self, source: Source, path: str) -> None:
+    async def _receive(self, source: Source, path: str, room: int) -> None:
         size = source.length
         kind = f" [{source.content_type}]" if source.content_type else ""
         self._task.say(f"Length: {size}{f' ({_human(size)})' if size >= 1024 else ''}{kind}")
@@ -162,16 +163,20 @@ class _Wget:
         pace = self._emulator.pace.download_per_mib
         rate = 1 / pace if pace else 1000.0
         done = 0
-        while size - done > ROW:
+        kept = min(size, room)
+        while kept - done > ROW:
             await asyncio.sleep(pace * ROW / MIB)
             done += ROW
             dots = " ........" * 4
-            left = f" {(size - done) / MIB / rate:.0f}s"
+            left = f" {_left((size - done) / MIB / rate)}"
             self._task.say(f"{(done - ROW) // 1024:6d}K{dots}{100 * done // size:3d}%{_rate(rate)}{left}")
-        await asyncio.sleep(pace * (size - done) / MIB)
-        dots = "".join(" " + "." * min(8, max(0, (size - done) // MIB - 8 * group)) for group in range(4))
-        self._task.say(f"{done // 1024:6d}K{_padded(dots)}100%{_rate(rate)}={size / MIB / rate:.0f}s")
-        self._task.say(f"{self._now():%F %T} ({rate:.0f} MB/s) - '{path}' saved [{size}/{size}]")
+        await asyncio.sleep(pace * (kept - done) / MIB)
+        dots = "".join(" " + "." * min(8, max(0, (kept - done) // MIB - 8 * group)) for group in range(4))
+        part = 100 * kept // size if size else 100
+        self._task.say(f"{done // 1024:6d}K{_padded(dots)}{part:3d}%{_rate(rate)}={_seconds(kept / MIB / rate)}s")
+        if kept < size:
+            raise Failure(f"download failed: Cannot write to '{path}' (No space left on device).\n")
+        self._task.say(f"{self._now():%F %T} ({_digits(rate)} MB/s) - '{path}' saved [{size}/{size}]")
 
     def _now(self) -> datetime:
         return self._emulator.world.clock.now()
@@ -187,8 +192,27 @@ def _padded(dots: str) -> str:
 
 
 def _rate(megabytes: float) -> str:
-    text = f"{megabytes:.0f}M" if megabytes >= 100 else f"{megabytes:.1f}M"
-    return f" {text:>5}"
+    return f" {_digits(megabytes) + 'M':>5}"
+
+
+def _digits(number: float) -> str:
+    """Three of them."""
+    return f"{number:.{0 if number >= 99.95 else 1 if number >= 9.995 else 2}f}"
+
+
+def _seconds(number: float) -> str:
+    if number >= 9.95:
+        return f"{number:.0f}"
+    if number >= 0.95:
+        return f"{number:.1f}"
+    return f"{number:.1g}" if number >= 0.001 else "0"
+
+
+def _left(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole}s"
+    return f"{whole // 60}m{whole % 60}s" if whole < 100 * 60 else f"{whole // 3600}h{whole // 60 % 60}m"
 
 
 def _human(size: int) -> str:

@@ -85,9 +85,7 @@ def described(volumes: Volumes, volume_id: str) -> dict[str, Any]:
         "format": volume.format if image else "raw",
     }
     if volume.content == "backup":
-        shown["protected"] = int(volume.protected)
-        if volume.notes:
-            shown["notes"] = volume.notes
+        shown |= {"protected": int(volume.protected), "notes": volume.notes}
     return shown
 
 

@@ -10,8 +10,7 @@ from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from nagaya.simulators.proxmox.storages.definitions import formats_of, shown_content
 
-THICK = frozenset({"lvm", "zfspool"})
-"""Types of storage on which a volume takes its whole size at once."""
+_THICK = frozenset({"lvm", "zfspool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,14 @@ def usage_of(datacenter: Datacenter, storage: Storage, node: str) -> Usage:
     return Usage(storage.capacity, min(used, storage.capacity))
 
 
+def takes_whole_size(storage: Storage) -> bool:
+    """Whether a volume takes its whole size at once there."""
+    return storage.type in _THICK and not storage.options.get("sparse")
+
+
 def taken(storage: Storage, volume: Volume) -> int:
     """What a volume takes."""
-    if volume.content != "images" or storage.type in THICK:
+    if volume.content != "images" or takes_whole_size(storage):
         return volume.size
     return volume.used
 

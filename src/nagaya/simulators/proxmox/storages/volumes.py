@@ -16,7 +16,7 @@ from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from nagaya.simulators.proxmox.storages import features
 from nagaya.simulators.proxmox.storages.files import folder
-from nagaya.simulators.proxmox.storages.usage import THICK, usage_of, volumes_of
+from nagaya.simulators.proxmox.storages.usage import takes_whole_size, usage_of, volumes_of
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, LVM_TYPES, VolumeName, parse, split_id
 from nagaya.simulators.proxmox.tasks.runner import Log
 
@@ -212,16 +212,37 @@ class Volumes:
             return self.put(storage, volume_name, format, size)
         if format != "raw":
             raise Failure(f"unsupported format '{format}'\n")
+        if name and not name.startswith(f"vm-{vmid}-"):
+            raise Failure(f"illegal name '{name}' - should be 'vm-{vmid}-*'\n")
         name = name or self._free_name(storage, vmid, None)
         if storage.type in LVM_TYPES:
             size = -(-size // EXTENT) * EXTENT
-        if storage.type in THICK and size > usage_of(self._datacenter, storage, self.node).free:
-            where = f"{storage.options.get('pool', 'rpool')}/{name}"
-            full = "not enough free space\n" if storage.type == "lvm" else f"cannot create '{where}': out of space\n"
-            raise Failure(full)
+        if (refusal := self._refusal(storage, name, size)) is not None:
+            raise Failure(refusal)
         if storage.type in LVM_TYPES:
             log.say(f'  Logical volume "{name}" created.')
         return self.put(storage, name, "raw", size)
+
+    def _refusal(self, storage: Storage, name: str, size: int) -> str | None:
+        """What the tools of a storage say when they cannot make a volume; None if they can."""
+        exists = self.find(f"{storage.name}:{name}") is not None
+        if not exists and not (takes_whole_size(storage) and size > self.room(storage)):
+            return None
+        if storage.type in LVM_TYPES:
+            group = storage.options.get("vgname", "pve")
+            why = f'Logical Volume "{name}" already exists in volume group "{group}"'
+            if not exists:
+                extents = f"({self.room(storage) // EXTENT} extents): {size // EXTENT} required."
+                why = f'Volume group "{group}" has insufficient free space {extents}'
+            return f"lvcreate '{group}/{name}' error:   {why}\n"
+        if storage.type == "rbd":
+            return f"rbd create '{name}' error: rbd: create error: (17) File exists\n"
+        where = f"{storage.options.get('pool', 'rpool')}/{name}"
+        return f"zfs error: cannot create '{where}': {'dataset already exists' if exists else 'out of space'}\n"
+
+    def room(self, storage: Storage) -> int:
+        """Bytes that can still be written to a storage."""
+        return usage_of(self._datacenter, storage, self.node).free
 
     async def clone(self, log: Log, volume_id: str, vmid: int) -> Volume:
         """Make a linked clone of a base."""

@@ -48,9 +48,14 @@ EARLIER_RIGHT = "VM.Monitor"
 RIGHTS_FORMAT = "pve-priv-8.4-list"
 
 
+def came_later(path: str) -> bool:
+    """Whether a path is one that 8.4 does not have."""
+    return LATER_ROUTES.match(path) is not None
+
+
 def at_8_4(newest: Iterable[Route]) -> list[Route]:
     """The routes of 8.4, made from those of 9.2."""
-    return [_earlier(route) for route in newest if not LATER_ROUTES.match(route.path)]
+    return [_earlier(route) for route in newest if not came_later(route.path)]
 
 
 def _earlier(route: Route) -> Route:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from nagaya.simulators.proxmox.cluster.log import ERROR, INFORMATION, ClusterLog
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.tasks.upid import Upid
 from nagaya.world import World
@@ -108,8 +109,9 @@ def interruptible(log: Log, refusal: str = "received interrupt\n") -> Iterator[N
 class Tasks:
     """All tasks of the data center."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, log: ClusterLog | None = None) -> None:
         self._world = world
+        self._log = log or ClusterLog(world.clock)
         self._pids = itertools.count(1000)
         self.known: dict[str, Task] = {}
         """By UPID, in the order in which they were started."""
@@ -128,6 +130,7 @@ class Tasks:
         pstart = int(self._world.clock.monotonic() * TICKS) & 0xFFFFFFFF
         task = Task(Upid(node, self.pid(), pstart, int(now.timestamp()), kind, id, user), before_step=self.before_step)
         self.known[str(task.upid)] = task
+        self._log.say(node, user, f"starting task {task.upid}")
         task.worker = asyncio.get_running_loop().create_task(self._run(task, work))
         return task
 
@@ -157,6 +160,10 @@ class Tasks:
         task.exitstatus = status
         task.endtime = int(self._world.clock.now().timestamp())
         self.ended.append(task)
+        good = status == "OK" or status.startswith("WARNINGS: ")
+        told = f"end task {task.upid} {status}"
+        upid = task.upid
+        self._log.say(upid.node, upid.user, told, level=INFORMATION if good else ERROR, pid=upid.pid)
 
     async def stop(self, task: Task) -> None:
         """Ask it to end, and wait until it has; it may clean up, but not for ever."""

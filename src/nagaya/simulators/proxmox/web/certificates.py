@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import ssl
 import tempfile
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.usages import Usage
+from nagaya.simulators.proxmox.cluster.certificates import fingerprint_of
 from nagaya.world import Clock
 
 AUTHORITY = "Proxmox Virtual Environment"
@@ -49,9 +49,7 @@ def host_certificate(
     )
     certificate, key = signer.issue_pair(spec, clock)
     pair = KeyPair.of(certificate, key)
-    digest = hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest().upper()
-    fingerprint = ":".join(digest[index : index + 2] for index in range(0, len(digest), 2))
-    return HostCertificate(pair, fingerprint, _context(pair))
+    return HostCertificate(pair, fingerprint_of(certificate.public_bytes(Encoding.DER)), _context(pair))
 
 
 def _context(pair: KeyPair) -> ssl.SSLContext:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from nagaya.pki.authority import CertificateAuthority
+from nagaya.pki.certificates import to_pem
 from nagaya.simulators.proxmox.emulator import Emulator
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.web.certificates import HostCertificate, authority, host_certificate
@@ -35,6 +36,7 @@ class Web:
         facts = self.emulator.datacenter.nodes[node]
         certificate = host_certificate(self.authority, node, [host, facts.address], clock)
         facts.fingerprint = certificate.fingerprint
+        facts.certificate = certificate.pair.certificate.decode()
         self.certificates[node] = certificate
         listener = self.listeners[node] = Listener(self.emulator, facts, certificate.context, host, port)
         shown = f"[{host}]" if ":" in host else host
@@ -55,6 +57,7 @@ class Web:
 async def served(emulator: Emulator, addresses: Mapping[str, Address] | None = None) -> AsyncIterator[Web]:
     """The hosts of a data center on addresses of this machine, each on a free port of 127.0.0.1 unless said else."""
     web = Web(emulator, authority(emulator.world.clock))
+    emulator.datacenter.authority = to_pem(web.authority.certificate).decode()
     emulator.power_watchers.append(web.power_changed)
     try:
         for node in emulator.datacenter.nodes:

@@ -312,3 +312,68 @@ def test_without_quorum_nothing_of_this_can_be_changed() -> None:
                 assert answer.reason.endswith("no quorum!")
 
     run(main())
+
+
+def test_a_password_is_kept_by_the_realm() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            new = {"userid": "eve@pam", "password": "long-enough"}
+            refusal = "change password failed: user 'eve' does not exist"
+            assert said(await lab.ask("POST", "/access/users", new)) == (500, f"create user failed: {refusal}")
+            assert "eve@pam" not in lab.datacenter.access.users
+            await lab.data("POST", "/access/users", {"userid": "eve@pam"})
+            assert said(await lab.ask("PUT", "/access/password", new)) == (500, refusal)
+            lab.datacenter.access.realms["corp"] = {"type": "ldap"}
+            await lab.data("POST", "/access/users", {"userid": "eve@corp"})
+            other = await lab.ask("PUT", "/access/password", {**new, "userid": "eve@corp"})
+            assert said(other) == (500, "can't set password on auth type 'ldap'")
+            lab.datacenter.expected_votes = None
+            without = await lab.ask("PUT", "/access/password", {**new, "userid": "alice@pve"})
+            assert said(without) == (500, "cfs-lock 'file-priv_shadow_cfg' error: no quorum!")
+
+    run(main())
+
+
+def test_permissions_are_told_for_the_way_to_an_entry_too() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            acl = lab.datacenter.access.acl
+            acl["/sdn", "user", "alice@pve", "PVESDNUser"] = True
+            acl["/sdn/zones/localnetwork/vmbr0", "user", "bob@pve", "PVESDNUser"] = True
+            told = await lab.data("GET", "/access/permissions", headers=lab.ticket("alice@pve"))
+            assert told.keys() == {"/sdn", "/sdn/zones", "/sdn/zones/localnetwork", "/sdn/zones/localnetwork/vmbr0"}
+
+    run(main())
+
+
+def test_a_realm_needs_its_options_and_only_one_is_the_default() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            new = {
+                "realm": "corp",
+                "type": "ldap",
+                "server1": "ldap.example.org",
+                "base_dn": "dc=example",
+                "default": 1,
+            }
+            missing = await lab.ask("POST", "/access/domains", new)
+            refusal = "add auth server failed: missing value for required option 'user_attr'"
+            assert said(missing) == (500, refusal)
+            await lab.data("PUT", "/access/domains/pve", {"default": 1})
+            await lab.data("POST", "/access/domains", {**new, "user_attr": "uid"})
+            realms = {row["realm"]: row.get("default") for row in await lab.data("GET", "/access/domains")}
+            assert realms == {"pam": None, "pve": None, "corp": 1}
+            tried = await lab.ask("PUT", "/access/domains/pve", {"check-connection": 1})
+            assert "can only be set for realms of type 'ldap' or 'ad'" in tried.reason
+
+    run(main())
+
+
+def test_what_root_is_given_is_not_written_down() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"path": "/vms", "roles": "PVEVMUser", "users": "root@pam,alice@pve"}
+            await lab.data("PUT", "/access/acl", given)
+            assert [entry["ugid"] for entry in await lab.data("GET", "/access/acl")] == ["alice@pve"]
+
+    run(main())

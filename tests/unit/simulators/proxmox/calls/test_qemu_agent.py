@@ -109,3 +109,19 @@ def test_the_options_of_boot_data_are_shown_as_they_would_be_written() -> None:
             assert b"user: you\n" in volume.data
 
     run(main())
+
+
+def test_what_is_no_encoding_empties_the_file() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            path = {"file": "/tmp/x"}
+            await lab.data("POST", f"{VM}/agent/file-write", {**path, "content": "aGVsbG8=", "encode": 0})
+            assert (await lab.data("GET", f"{VM}/agent/file-read", path))["content"] == "hello"
+            answer = await lab.ask("POST", f"{VM}/agent/file-write", {**path, "content": "!!", "encode": 0})
+            assert answer.reason == "Agent error: Base64 data '!!' contains invalid characters"
+            assert (await lab.data("GET", f"{VM}/agent/file-read", path))["content"] == ""
+            answer = await lab.ask("POST", f"{VM}/agent/file-write", {**path, "content": "\u20ac"})
+            assert answer.reason.startswith("Wide character in subroutine entry")
+
+    run(main())

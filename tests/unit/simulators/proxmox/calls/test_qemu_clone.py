@@ -169,3 +169,38 @@ def test_clones_of_one_template_run_side_by_side_and_one_of_a_running_machine_ho
             assert (await lab.ended(first)).exitstatus == "OK"
 
     run(main())
+
+
+def test_a_copy_knows_what_its_drive_with_boot_data_lacks() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/200/status/start")
+            await lab.data("PUT", "/nodes/pve1/qemu/200/config", {"ciuser": "debian"})
+            await lab.task("POST", "/nodes/pve1/qemu/200/status/stop")
+            await lab.task("POST", "/nodes/pve1/qemu/200/clone", {"newid": 300, "full": 1})
+            shown = await lab.data("GET", "/nodes/pve1/qemu/300/cloudinit")
+            assert shown == [{"key": "ciuser", "pending": "debian"}]
+
+    run(main())
+
+
+def test_disks_of_a_running_machine_are_finished_in_the_same_moment() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", "/nodes/pve1/qemu/200/config", {"scsi1": "store:1"})
+            await lab.task("POST", "/nodes/pve1/qemu/200/status/start")
+            task = await lab.task("POST", "/nodes/pve1/qemu/200/clone", {"newid": 300, "full": 1})
+            assert task.exitstatus == "OK"
+            assert task.log[-8:] == [
+                "all 'mirror' jobs are ready",
+                "suspend vm",
+                "mirror-scsi0: Cancelling block job",
+                "mirror-scsi1: Cancelling block job",
+                "mirror-scsi0: Done.",
+                "mirror-scsi1: Done.",
+                "resume vm",
+                "TASK OK",
+            ]
+            assert task.log.count("all 'mirror' jobs are ready") == 2
+
+    run(main())

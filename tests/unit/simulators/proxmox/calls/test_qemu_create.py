@@ -180,3 +180,40 @@ def test_a_pool_is_enough_to_make_machines_in() -> None:
             assert (task.exitstatus, task.upid.user) == ("OK", "ops@pve!k1")
 
     run(main())
+
+
+def test_disks_of_a_new_template_are_bases() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = await lab.task("POST", QEMU, {"vmid": 300, "template": 1, "scsi0": "store:1,format=qcow2"})
+            assert task.exitstatus == "OK"
+            config = await lab.data("GET", f"{QEMU}/300/config")
+            assert (config["template"], config["scsi0"]) == (1, "store:300/base-300-disk-0.qcow2,size=1G")
+
+    run(main())
+
+
+def test_an_archive_that_is_not_there_is_refused_at_once() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            archive = "local:backup/vzdump-qemu-100-2026_01_01-00_00_00.vma.zst"
+            for given, why in (
+                (archive, f"volume '{archive}' does not exist"),
+                ("/tmp/x.vma", "can't find file '/tmp/x.vma'"),
+                ("-", "pipe requires cli environment"),
+            ):
+                assert (await lab.ask("POST", QEMU, {"vmid": 300, "archive": given})).reason == why
+            assert 300 not in lab.datacenter.guests
+
+    run(main())
+
+
+def test_a_new_machine_that_is_managed_is_started_by_the_manager() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", QEMU, {"vmid": 300, "kvm": 0, "ha-managed": 1, "start": 1})
+            (started,) = [task for task in lab.emulator.tasks.known.values() if task.upid.type == "hastart"]
+            assert (await lab.ended(str(started.upid))).log[0] == "Requesting HA start for VM 300"
+            assert lab.datacenter.ha.resources["vm:300"]["state"] == "started"
+
+    run(main())

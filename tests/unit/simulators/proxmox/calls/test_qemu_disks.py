@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nagaya.simulators.proxmox.state.guest import Process
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
 from support.virtual_run import run
 
@@ -135,5 +136,60 @@ def test_features_depend_on_format_and_snapshot() -> None:
                 shown = await lab.data("GET", f"{QEMU}/{vmid}/feature", {"feature": feature})
                 assert (shown["hasFeature"], shown["nodes"]) == (has, ["pve1"])
             assert (await lab.data("GET", f"{QEMU}/202/feature", {"feature": "copy"}))["nodes"] == ["pve1", "pve2"]
+
+    run(main())
+
+
+def test_a_given_disk_becomes_a_change_of_the_other_machine() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"disk": "scsi0", "target-vmid": 201, "target-disk": "scsi1"}
+            task = await lab.task("POST", f"{QEMU}/100/move_disk", given)
+            assert task.log == [
+                "reassign disk 'scsi0' from VM '100' as 'scsi1' to VM '201'",
+                "removing disk 'scsi0' from boot order config",
+                "removing disk 'scsi0' from VM '100' config",
+                "update VM 201: -scsi1 store:201/vm-201-disk-1.qcow2,size=1G",
+                "TASK OK",
+            ]
+            assert lab.datacenter.guests[201].config["scsi1"] == "store:201/vm-201-disk-1.qcow2,size=1G"
+
+    run(main())
+
+
+def test_the_drive_with_boot_data_moves_and_leaves_nothing() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = await lab.task("POST", f"{QEMU}/200/move_disk", {"disk": "ide2", "storage": "images2"})
+            assert task.exitstatus == "OK"
+            assert "found unused cloudinit disk 'store:200/vm-200-cloudinit.qcow2', removing it" in task.log
+            config = lab.datacenter.guests[200].config
+            assert config["ide2"] == "images2:200/vm-200-cloudinit.qcow2,media=cdrom,size=4M"
+            assert "unused0" not in config
+            assert "store:200/vm-200-cloudinit.qcow2" not in volumes(lab, 200)
+
+    run(main())
+
+
+def test_drives_for_firmware_and_tpm_stay_what_they_are() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", f"{QEMU}/200/config", {"efidisk0": "store:1,efitype=4m", "tpmstate0": "store:1"})
+            efi, tpm = (lab.datacenter.guests[200].config[key].partition(",")[0] for key in ("efidisk0", "tpmstate0"))
+            for key, source, why in (
+                ("scsi1", efi, "cloning from/to EFI disk requires EFI disk"),
+                ("scsi1", tpm, "cloning from/to TPM state requires TPM state"),
+            ):
+                answer = await lab.ask("PUT", f"{QEMU}/201/config", {key: f"store:0,import-from={source}"})
+                assert answer.reason == f"cannot import from '{source}' - {why}"
+            task = await lab.task("POST", f"{QEMU}/200/clone", {"newid": 300, "full": 1, "format": "qcow2"})
+            assert task.exitstatus == "OK"
+            assert sum(line.startswith("transferred") and "528.0 KiB" in line for line in task.log) == 0
+            config = lab.datacenter.guests[300].config
+            assert config["tpmstate0"].partition(",")[0].endswith(".raw")
+            assert config["efidisk0"].partition(",")[0].endswith(".qcow2")
+            lab.datacenter.guests[200].process = Process(1, 0.0)
+            task = await lab.task("POST", f"{QEMU}/200/move_disk", {"disk": "tpmstate0", "storage": "images2"})
+            assert task.exitstatus == "storage migration failed: cannot move TPM state while VM is running"
 
     run(main())

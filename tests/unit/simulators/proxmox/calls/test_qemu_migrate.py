@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from nagaya.simulators.proxmox.layouts.lab import lab as layout
@@ -114,7 +115,8 @@ def test_preconditions_name_hosts_and_disks() -> None:
                 1 << 30,
                 "scsi0",
             )
-            assert (await lab.data("GET", MIGRATE.format(201)))["allowed_nodes"] == ["pve2"]
+            shown = await lab.data("GET", MIGRATE.format(201))
+            assert (shown["allowed_nodes"], shown["not_allowed_nodes"]) == (["pve2"], {"pve2": {}})
 
     run(main())
 
@@ -141,5 +143,61 @@ def test_a_managed_machine_is_moved_by_the_manager() -> None:
             lab.datacenter.guests[202].process = Process(1, 0.0)
             task = await lab.task("POST", MIGRATE.format(202), {"target": "pve2", "online": 1})
             assert (task.upid.type, task.log[0]) == ("hamigrate", "Requesting HA migration for VM 202 to node pve2")
+
+    run(main())
+
+
+def test_devices_with_a_mapping_are_looked_for_on_the_other_host() -> None:
+    async def main() -> None:
+        async with proxmox_lab(two_hosts()) as lab:
+            lab.datacenter.mappings["gpu"] = {"map": ["node=pve1,path=0000:01:00.0,id=10de:1234"]}
+            lab.datacenter.guests[202].config |= {"hostpci0": "mapping=gpu", "parallel0": "/dev/parport0"}
+            shown = await lab.data("GET", MIGRATE.format(202))
+            assert shown["not_allowed_nodes"] == {"pve2": {"unavailable-resources": ["hostpci0"]}}
+            assert (shown["mapped-resources"], shown["mapped-resource-info"]) == (
+                ["hostpci0"],
+                {"hostpci0": {"name": "gpu"}},
+            )
+            assert shown["local_resources"] == ["parallel0"]
+            task = await lab.task("POST", MIGRATE.format(202), {"target": "pve2"})
+            assert "can't migrate VM which uses local devices: parallel0" in task.log[-2]
+            del lab.datacenter.guests[202].config["parallel0"]
+            task = await lab.task("POST", MIGRATE.format(202), {"target": "pve2"})
+            assert "can't migrate to 'pve2': missing mapped devices hostpci0" in task.log[-2]
+            lab.datacenter.mappings["gpu"]["map"].append("node=pve2,path=0000:02:00.0,id=10de:1234")
+            task = await lab.task("POST", MIGRATE.format(202), {"target": "pve2"})
+            assert (task.exitstatus, lab.datacenter.guests[202].node) == ("OK", "pve2")
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("storages", "why"),
+    [
+        ("store,images2", "default target ID can only be provided once.\n"),
+        ("store:images2,store:store", "duplicate mapping for source 'store'.\n"),
+    ],
+)
+def test_storages_that_contradict_each_other_are_refused(storages: str, why: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab(two_hosts()) as lab:
+            answer = await lab.ask("POST", MIGRATE.format(202), {"target": "pve2", "targetstorage": storages})
+            assert orjson.loads(answer.body)["errors"] == {"targetstorage": f"failed to parse storage map: {why}"}
+
+    run(main())
+
+
+def test_a_drive_of_the_host_holds_a_machine() -> None:
+    async def main() -> None:
+        async with proxmox_lab(two_hosts()) as lab:
+            lab.datacenter.guests[202].config |= {"ide2": "cdrom,media=cdrom", "scsi1": "/dev/sdz"}
+            task = await lab.task("POST", MIGRATE.format(202), {"target": "pve2"})
+            told = [line[20:] for line in task.log[1:5]]
+            assert told == [
+                "found local disk '/dev/sdz'",
+                "can't migrate local disk '/dev/sdz': local file/device",
+                "can't migrate local cdrom drive",
+                "ERROR: Problem found while scanning volumes - can't migrate VM - check log",
+            ]
 
     run(main())

@@ -78,6 +78,7 @@ def test_a_machine_saved_to_disk_goes_on_with_its_next_start() -> None:
             await booted(lab)
             task = await lab.task("POST", f"{STATUS}/suspend", {"todisk": 1})
             assert (task.exitstatus, task.upid.type) == ("OK", "qmsuspend")
+            assert task.log[-2:] == ["State saved, quitting", "TASK OK"]
             guest = lab.datacenter.guests[400]
             assert (guest.lock, guest.process) == ("suspended", None)
             saved = guest.config["vmstate"]
@@ -159,5 +160,54 @@ def test_an_option_without_effect_is_only_a_warning() -> None:
             task = await lab.task("POST", f"{STATUS}/start")
             assert task.exitstatus == "WARNINGS: 1"
             assert lab.datacenter.guests[400].process is not None
+
+    run(main())
+
+
+def test_a_machine_that_runs_need_not_be_resumed_whatever_it_is_locked_for() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            lab.datacenter.guests[400].config["lock"] = "snapshot"
+            assert (await lab.task("POST", f"{STATUS}/resume")).exitstatus == "OK"
+            process = lab.datacenter.guests[400].process
+            assert process is not None
+            process.status = "paused"
+            assert (await lab.task("POST", f"{STATUS}/resume")).exitstatus == "VM is locked (snapshot)"
+            answer = await lab.ask("POST", "/nodes/pve1/qemu/100/status/resume", {"nocheck": 1})
+            assert answer.reason == "VM 100 not running"
+
+    run(main())
+
+
+def test_memory_that_devices_hold_back_is_not_saved() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            lab.datacenter.guests[400].config["virtiofs0"] = "dirid=share"
+            why = "Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: virtiofs"
+            assert (await lab.task("POST", f"{STATUS}/suspend", {"todisk": 1})).exitstatus == why
+            answer = await lab.ask("POST", "/nodes/pve1/qemu/400/snapshot", {"snapname": "s1", "vmstate": 1})
+            assert answer.reason == why
+            assert (await lab.task("POST", "/nodes/pve1/qemu/400/snapshot", {"snapname": "s1"})).exitstatus == "OK"
+
+    run(main())
+
+
+def test_a_start_with_another_type_of_machine_is_checked() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = await lab.task("POST", f"{STATUS}/start", {"machine": "pc-i440fx-99.0"})
+            assert "is too old to run machine type 'pc-i440fx-99.0+pve0'" in str(task.exitstatus)
+
+    run(main())
+
+
+def test_a_machine_that_the_manager_ignores_is_not_managed() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.ha.resources["vm:400"] = {"sid": "vm:400", "type": "vm", "state": "ignored"}
+            assert (await lab.data("GET", f"{STATUS}/current"))["ha"] == {"managed": 0}
+            assert (await lab.task("POST", f"{STATUS}/start")).upid.type == "qmstart"
 
     run(main())

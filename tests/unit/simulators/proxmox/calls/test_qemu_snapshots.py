@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.state.storage import Storage
 from nagaya.simulators.proxmox.tasks.runner import Task
 from support.proxmox_lab import proxmox_lab
 from support.virtual_run import run
@@ -112,5 +113,52 @@ def test_a_description_can_be_changed() -> None:
             shown = await lab.data("GET", f"{VM}/snapshot/s1/config")
             assert (shown["description"], shown["memory"]) == ("new", "64")
             assert (await lab.ask("GET", f"{VM}/snapshot/s9/config")).reason == "snapshot 's9' does not exist"
+
+    run(main())
+
+
+def test_storages_are_made_ready_before_anything_is_said() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            lab.datacenter.storages["store"].options["disable"] = 1
+            why = "storage 'store' is disabled"
+            task = await lab.task("POST", f"{VM}/snapshot", {"snapname": "s2"})
+            assert task.log[0] == "snapshot create failed: starting cleanup"
+            assert (task.exitstatus or "").strip() == why
+            assert (await lab.task("POST", f"{VM}/snapshot/s1/rollback")).exitstatus == why
+            assert (await lab.task("DELETE", f"{VM}/snapshot/s1")).exitstatus == why
+            assert lab.datacenter.guests[200].lock is None
+
+    run(main())
+
+
+def test_a_snapshot_that_a_disk_lacks_goes_by_force_alone() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            lab.datacenter.volumes["pve1", "store:200/vm-200-disk-0.qcow2"].snapshots.clear()
+            task = await lab.task("DELETE", f"{VM}/snapshot/s1")
+            command = "/usr/bin/qemu-img snapshot -d s1 /var/lib/store/images/200/vm-200-disk-0.qcow2"
+            assert task.exitstatus == f"command '{command}' failed: exit code 1"
+            guest = lab.datacenter.guests[200]
+            assert (guest.lock, guest.snapshots["s1"]["snapstate"]) == ("snapshot-delete", "delete")
+            del guest.config["lock"]
+            assert (await lab.task("DELETE", f"{VM}/snapshot/s1", {"force": 1})).exitstatus == "OK"
+            assert guest.snapshots == {}
+
+    run(main())
+
+
+def test_zfs_returns_to_the_newest_snapshot_only() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.storages["tank"] = Storage("tank", "zfspool", {"pool": "tank", "content": "images"})
+            await lab.data("PUT", f"{VM}/config", {"scsi1": "tank:1"})
+            for name in ("s1", "s2"):
+                assert (await lab.task("POST", f"{VM}/snapshot", {"snapname": name})).exitstatus == "OK"
+            task = await lab.task("POST", f"{VM}/snapshot/s1/rollback")
+            assert task.exitstatus == "can't rollback, 's1' is not most recent snapshot on 'tank:vm-200-disk-0'"
+            assert (await lab.task("POST", f"{VM}/snapshot/s2/rollback")).exitstatus == "OK"
 
     run(main())

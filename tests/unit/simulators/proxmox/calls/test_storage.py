@@ -117,3 +117,48 @@ def test_old_backups_are_removed_by_the_rules_of_the_call() -> None:
             assert left == ["backup/vzdump-qemu-100-2026_11_03-00_00_00.vma.zst"]
 
     run(main())
+
+
+def test_only_backups_have_notes_and_can_be_protected() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/storage/local/content/local:iso%2Flocal.iso"
+            assert (await lab.ask("PUT", path, {"notes": "x"})).reason == "only backups can have notes"
+            assert (await lab.ask("PUT", path, {"protected": 1})).reason == "only backups support attribute 'protected'"
+            name = "backup/vzdump-qemu-200-2026_01_01-00_00_00.vma.zst"
+            volume = Volume("local", name, "backup", "vma.zst", 1000, 1, "pve1", 200)
+            lab.datacenter.volumes["pve1", volume.id] = volume
+            path = f"/nodes/pve1/storage/local/content/local:{name.replace('/', '%2F')}"
+            found = await lab.data("GET", path)
+            assert (found["notes"], found["protected"]) == ("", 0)
+            await lab.data("PUT", path, {"notes": "kept", "protected": 1})
+            found = await lab.data("GET", path)
+            assert (found["notes"], found["protected"]) == ("kept", 1)
+
+    run(main())
+
+
+def test_an_upload_that_does_not_fit_takes_the_old_file_with_it() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            storage = lab.datacenter.storages["local"]
+            storage.foreign = storage.capacity - 2000 - (2 << 20)
+            path = "/nodes/pve1/storage/local/upload"
+            small = await _upload(lab, path, b"x" * 1000, {"content": "iso"})
+            assert (await lab.ended(orjson.loads(small.body)["data"])).exitstatus == "OK"
+            large = await _upload(lab, path, b"x" * 5000, {"content": "iso"})
+            task = await lab.ended(orjson.loads(large.body)["data"])
+            said = "cp: error writing '/var/lib/vz/template/iso/a.iso': No space left on device"
+            assert task.exitstatus == f"import failed: {said}"
+            assert ("pve1", "local:iso/a.iso") not in lab.datacenter.volumes
+
+    run(main())
+
+
+def test_a_folder_has_a_path_of_plain_letters() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            answer = await lab.ask("POST", "/storage", {"storage": "new1", "type": "dir", "path": "/srv/a b"})
+            assert answer.reason == "illegal path for directory storage: /srv/a b"
+
+    run(main())

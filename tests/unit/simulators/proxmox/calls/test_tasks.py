@@ -121,3 +121,33 @@ def test_a_task_of_another_host_is_not_found_here() -> None:
             assert (await lines(lab, task))[0] == ["unable to open file - No such file or directory"]
 
     run(main())
+
+
+def test_a_log_can_be_had_as_a_file() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = working(lab)
+            await lab.ended(str(task.upid))
+            answer = await lab.ask("GET", f"{TASKS}/{task.upid}/log", {"download": 1})
+            assert (answer.status, answer.content_type) == (200, "text/plain")
+            assert answer.body == b"line 0\nline 1\nline 2\nTASK OK\n"
+            name = answer.headers["content-disposition"]
+            assert name.startswith('attachment; filename="task-pve1-qmclone-20')
+            unknown = "UPID:pve1:00000786:000BB300:6AFA3A95:qmstop:802:root@pam:"
+            missing = await lab.ask("GET", f"{TASKS}/{unknown}/log", {"download": 1})
+            assert missing.reason.startswith(f"Could not open file '/var/log/pve/tasks/5/{unknown}'")
+
+    run(main())
+
+
+def test_rights_are_asked_for_by_the_name_that_the_caller_gave_the_host() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = working(lab)
+            lab.datacenter.access.acl["/nodes/pve1", "user", "ops@pve", "PVEAuditor"] = True
+            auditor = token("ops@pve!k1")
+            assert (await lab.ask("GET", f"{TASKS}/{task.upid}/status", headers=auditor)).status == 200
+            answer = await lab.ask("GET", f"/nodes/localhost/tasks/{task.upid}/status", headers=auditor)
+            assert answer.reason == "Permission check failed (/nodes/localhost, Sys.Audit)"
+
+    run(main())

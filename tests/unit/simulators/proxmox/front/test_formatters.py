@@ -45,3 +45,9 @@ def test_html_shows_the_result_on_a_page() -> None:
 def test_spiceconfig_writes_only_what_has_names() -> None:
     assert FORMATTERS["spiceconfig"](Result(data={"a": 1, "b": None})).body == b"[virt-viewer]\na=1\n"
     assert FORMATTERS["spiceconfig"](Result(data=[1])).body == b""
+
+
+def test_htmljs_names_characters_as_pages_do() -> None:
+    assert FORMATTERS["htmljs"](Result(data="it's ü & \u0142")).body.startswith(
+        b"{&quot;data&quot;:&quot;it&#39;s &uuml; &amp; &#x142;&quot;"
+    )

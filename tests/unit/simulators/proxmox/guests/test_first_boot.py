@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from nagaya.simulators.proxmox.guests.first_boot import SCRIPT_FAILED, FirstBoot, meta_data, read
+from nagaya.simulators.proxmox.guests.first_boot import SCRIPT_FAILED, FirstBoot, read
+from nagaya.simulators.proxmox.guests.instance import meta_data
 from nagaya.simulators.proxmox.qemu.cloud_init import BootData
 
 JOIN = """\

@@ -11,6 +11,7 @@ import pytest
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.proxmox.guests.backend import Machine
 from nagaya.simulators.proxmox.guests.clusters import Clusters
+from nagaya.simulators.proxmox.guests.disk import SEED
 from nagaya.simulators.proxmox.guests.passive import RESULT
 from nagaya.simulators.proxmox.guests.tenants import OUTPUT, TenantGuests, TenantMachine, tagged_version
 from nagaya.simulators.proxmox.pace import Pace
@@ -182,3 +183,28 @@ def test_tags_tell_the_version_of_an_image() -> None:
     assert tagged_version(machine()) == "v1.35.4"
     assert tagged_version(machine(options={"tags": "a;v2"})) == ""
     assert tagged_version(machine(options={})) == ""
+
+
+def test_boot_data_that_the_agent_wrote_make_a_node_of_a_machine_that_was_none() -> None:
+    async def main() -> None:
+        async with harbour() as (guests, api):
+            drive = BootData("#cloud-config\nhostname: ship-1\n", STATIC, "instance-id: drive\n")
+            guests.power_on(machine(boot_data=drive))
+            await api.wait(10)
+            assert not await api.exists("/api/v1/nodes/ship-1")
+            disk = guests.machines[100].disk
+            disk.files |= {
+                f"{SEED}/user-data": joining().encode(),
+                f"{SEED}/meta-data": b"instance-id: seed\n",
+                f"{SEED}/network-config": STATIC.encode(),
+                "/etc/cloud/cloud.cfg.d/99.cfg": b"datasource: {NoCloud: {fs_label: null}}",
+            }
+            await guests.machines[100].ask("exec", {"path": "cloud-init", "arg": ["clean", "--reboot"]})
+            await api.wait(20)
+            assert (await api.ready("ship-1"))[0] == "True"
+            disk.files[f"{SEED}/user-data"] = b"#cloud-config\n"
+            guests.reset(100)
+            await api.wait(20)
+            assert (await api.ready("ship-1"))[0] == "True"
+
+    run(main())

@@ -99,3 +99,19 @@ def test_a_server_that_is_asked_about_a_file_tells_its_size() -> None:
             assert answer.reason.startswith("invalid server response: '500 Can't connect to nowhere.invalid:80")
 
     run(main())
+
+
+def test_a_file_that_does_not_fit_is_not_kept() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            storage = lab.datacenter.storages["store"]
+            storage.foreign = storage.capacity - 40 * MIB
+            lab.emulator.sources.add(URL, Source(size=100 * MIB))
+            task = await _download(lab)
+            assert task.exitstatus == (
+                "download failed: Cannot write to "
+                f"'/var/lib/store/import/debian.qcow2.tmp_dwnl.{task.upid.pid}' (No space left on device)."
+            )
+            assert ("pve1", "store:import/debian.qcow2") not in lab.datacenter.volumes
+
+    run(main())

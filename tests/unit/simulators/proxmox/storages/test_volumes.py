@@ -67,8 +67,43 @@ def test_thick_storages_can_be_full() -> None:
             volumes = _with(lab, "lvm", vgname="v")
             await volumes.allocate(Silence(), "disks", 100, "raw", 8 * GIB)
             assert usage_of(lab.datacenter, lab.datacenter.storages["disks"], "pve1").free == 2 * GIB
-            with pytest.raises(Failure, match="not enough free space"):
+            with pytest.raises(Failure) as refused:
                 await volumes.allocate(Silence(), "disks", 100, "raw", 3 * GIB)
+            assert refused.value.message == (
+                "lvcreate 'v/vm-100-disk-1' error:   "
+                'Volume group "v" has insufficient free space (512 extents): 768 required.\n'
+            )
+
+    run(main())
+
+
+def test_a_thick_zfs_pool_can_be_full_and_a_sparse_one_not() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            volumes = _with(lab, "zfspool", pool="tank")
+            with pytest.raises(Failure) as refused:
+                await volumes.allocate(Silence(), "disks", 100, "raw", 11 * GIB)
+            assert refused.value.message == "zfs error: cannot create 'tank/vm-100-disk-0': out of space\n"
+            lab.datacenter.storages["disks"].options["sparse"] = 1
+            await volumes.allocate(Silence(), "disks", 100, "raw", 11 * GIB)
+
+    run(main())
+
+
+def test_names_on_storages_without_folders_carry_the_number_of_the_machine() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            volumes = _with(lab, "lvmthin", vgname="v", thinpool="data")
+            await volumes.allocate(Silence(), "disks", 100, "raw", GIB, "vm-100-disk-0")
+            with pytest.raises(Failure) as foreign:
+                await volumes.allocate(Silence(), "disks", 100, "raw", GIB, "vm-101-disk-0")
+            assert foreign.value.message == "illegal name 'vm-101-disk-0' - should be 'vm-100-*'\n"
+            with pytest.raises(Failure) as twice:
+                await volumes.allocate(Silence(), "disks", 100, "raw", GIB, "vm-100-disk-0")
+            assert twice.value.message == (
+                "lvcreate 'v/vm-100-disk-0' error:   "
+                'Logical Volume "vm-100-disk-0" already exists in volume group "v"\n'
+            )
 
     run(main())
 
@@ -97,5 +132,23 @@ def test_a_storage_that_cannot_be_reached_is_named() -> None:
                 await volumes.allocate(Silence(), "disks", 100, "raw", GIB)
             rows = {row["storage"]: row for row in await lab.data("GET", "/nodes/pve1/storage")}
             assert (rows["disks"]["enabled"], rows["disks"]["active"], rows["disks"]["total"]) == (1, 0, 0)
+
+    run(main())
+
+
+def test_a_copy_that_does_not_fit_fails_as_a_task_and_leaves_nothing() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            source = lab.datacenter.volumes["pve1", "store:201/vm-201-disk-0.raw"]
+            source.used = 100 << 20
+            target = lab.datacenter.storages["images2"]
+            target.foreign = target.capacity - (50 << 20)
+            given = {"newid": 950, "full": 1, "storage": "images2"}
+            task = await lab.task("POST", "/nodes/pve1/qemu/201/clone", given)
+            assert any(line.endswith("No space left on device") for line in task.log)
+            assert (task.exitstatus or "").startswith("clone failed: copy failed: command '/usr/bin/qemu-img convert ")
+            assert (task.exitstatus or "").endswith("failed: exit code 1")
+            assert 950 not in lab.datacenter.guests
+            assert not any(volume.storage == "images2" for volume in lab.datacenter.volumes.values())
 
     run(main())

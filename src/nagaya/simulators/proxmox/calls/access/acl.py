@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nagaya.simulators.proxmox.access.names import token_parts
 from nagaya.simulators.proxmox.access.paths import known, normalised
+from nagaya.simulators.proxmox.access.rights import ROOT
 from nagaya.simulators.proxmox.access.roles import built_in
 from nagaya.simulators.proxmox.calls.access.tokens import known_token
 from nagaya.simulators.proxmox.calls.access.user_config import user_config
@@ -27,7 +28,7 @@ async def entries(call: Call) -> Json:
 
 @handlers("PUT", "/access/acl")
 async def change(call: Call) -> Json:
-    """Give roles, or take them away."""
+    """Give roles, or take them away. What root@pam is given is not written down: that user may do everything."""
     holders = ("users", "groups", "tokens")
     if not any(call.get(kind) for kind in holders):
         raise ParameterFailure(dict.fromkeys(holders, "either 'users', 'groups' or 'tokens' is required."))
@@ -43,7 +44,7 @@ async def change(call: Call) -> Json:
             for kind, id in _holders(call):
                 if remove:
                     acl.pop((path, kind, id, role), None)
-                else:
+                elif (kind, id) != ("user", ROOT):
                     acl[path, kind, id, role] = propagate
     return None
 

@@ -7,17 +7,27 @@ from nagaya.simulators.proxmox.access.names import realm_of
 from nagaya.simulators.proxmox.access.rights import ROOT
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.failure import Failure, Forbidden, ParameterFailure
-from nagaya.simulators.proxmox.state.access import Access
 
 handlers = Handlers()
 
 
-def set_password(access: Access, user: str, password: str) -> None:
-    """Give a user of a realm that is kept here a password."""
+async def set_password(call: Call, user: str, password: str) -> None:
+    """Give a user a password, where that is kept: in a file of the cluster, or by the host, whose only user is root."""
+    access = call.emulator.datacenter.access
     realm = realm_of(user) or ""
     if realm not in access.realms:
         raise Failure(f"auth domain '{realm}' does not exist\n")
-    known_user(user, access).password = password
+    match access.realms[realm]["type"]:
+        case "pve":
+            async with call.emulator.locks.cluster("file-priv_shadow_cfg"):
+                known_user(user, access).password = password
+        case "pam":
+            found = known_user(user, access)
+            if user != ROOT and found.password is None:
+                raise Failure(f"change password failed: user '{user.rpartition('@')[0]}' does not exist\n")
+            found.password = password
+        case other:
+            raise Failure(f"can't set password on auth type '{other}'\n")
 
 
 @handlers("PUT", "/access/password")
@@ -37,5 +47,6 @@ async def change(call: Call) -> Json:
             enabled_user(user, access, call.emulator.world.clock)
         elif realm_of(user) == "pam":
             raise Forbidden
-    set_password(access, user, call["password"])
+    await set_password(call, user, call["password"])
+    call.emulator.log.say(call.node.name, ROOT, f"changed password for user '{user}'")
     return None

@@ -21,7 +21,7 @@ async def permissions(call: Call) -> Json:
         return {path: _shown(rights, path)}
     paths = [
         *_ALWAYS,
-        *(path for path, _, _, _ in datacenter.access.acl),
+        *datacenter.access.folders(),
         *(f"/vms/{vmid}" for pool in datacenter.pools.values() for vmid in pool.vms),
         *(f"/storage/{storage}" for pool in datacenter.pools.values() for storage in pool.storages),
     ]

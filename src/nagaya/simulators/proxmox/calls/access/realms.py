@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.failure import Failure
@@ -15,6 +16,12 @@ handlers = Handlers()
 _ALL = "/access/domains"
 _ONE = "/access/domains/{realm}"
 _BUILT_IN = ("pam", "pve")
+_SERVERS = ("ldap", "ad")
+_REQUIRED = {
+    "ad": ("server1", "domain"),
+    "ldap": ("server1", "base_dn", "user_attr"),
+    "openid": ("issuer-url", "client-id"),
+}
 _HANDLED_APART = ("realm", "password", "check-connection", "delete", "digest")
 
 
@@ -55,7 +62,13 @@ async def create(call: Call) -> Json:
             raise Failure(f"domain '{name}' already exists\n")
         if kind in _BUILT_IN:
             raise Failure(f"unable to create builtin type '{kind}'\n")
-        known[name] = _options(call)
+        _check_connection(call, kind)
+        options = _options(call)
+        for required in _REQUIRED.get(kind, ()):
+            if options.get(required) is None:
+                raise Failure(f"missing value for required option '{required}'\n")
+        _only_default(known, options)
+        known[name] = options
     return None
 
 
@@ -69,10 +82,12 @@ async def update(call: Call) -> Json:
             raise Failure("detected modified configuration - file changed by other user? Try again.\n")
         if name not in known:
             raise Failure(f"domain '{name}' does not exist\n")
+        _check_connection(call, known[name]["type"])
         options, removed = _options(call), split_list(call.get("delete") or "")
         if not options and not removed and call.get("password") is None:
             raise Failure("no options specified\n")
-        known[name] = {key: value for key, value in {**known[name], **options}.items() if key not in removed}
+        _only_default(known, options)
+        known[name] = {key: value for key, value in known[name].items() if key not in removed} | options
     return None
 
 
@@ -88,6 +103,18 @@ async def remove(call: Call) -> Json:
         for built_in, facts in realms_of_every_pve().items():
             known.setdefault(built_in, facts)
     return None
+
+
+def _check_connection(call: Call, kind: str) -> None:
+    if call.get("check-connection") is not None and kind not in _SERVERS:
+        raise Failure("'check-connection' parameter can only be set for realms of type 'ldap' or 'ad'\n")
+
+
+def _only_default(known: dict[str, dict[str, Any]], options: Mapping[str, object]) -> None:
+    """One that becomes the default takes that from all others."""
+    if options.get("default"):
+        for realm in known.values():
+            realm.pop("default", None)
 
 
 def _options(call: Call) -> dict[str, object]:

@@ -60,14 +60,14 @@ async def log_in(call: Call) -> Json:
     answer["cap"] = _capabilities(call, rights)
     if emulator.datacenter.name and rights.may("/", ["Sys.Audit"]):
         answer["clustername"] = emulator.datacenter.name
+    emulator.log.say(call.node.name, ROOT, f"successful auth for user '{user}'")
     return answer
 
 
 def _capabilities(call: Call, rights: Rights) -> dict[str, dict[str, int]]:
     """What PVE's page needs to know to show only what the user may do."""
     told: dict[str, dict[str, int]] = {kind: {} for kind in _SHOWN}
-    given = (path for path, _, _, _ in call.emulator.datacenter.access.acl)
-    for path in dict.fromkeys([*_LOOKED_AT, *given]):
+    for path in dict.fromkeys([*_LOOKED_AT, *call.emulator.datacenter.access.folders()]):
         kind = path.split("/")[1] or "dc"
         for privilege in rights.on(path):
             if kind == "pool":

@@ -73,7 +73,7 @@ async def create(call: Call) -> Json:
             raise Failure(f"user '{name}' already exists\n")
         made = access.users[name] = User(enable=bool(call.get("enable", True)), expire=call.get("expire") or 0)
         if call.get("password") is not None:
-            set_password(access, name, call["password"])
+            await set_password(call, name, call["password"])
         made.groups = _groups(call)
         for text in _TEXTS:
             setattr(made, text, call.get(text) or "")
@@ -132,6 +132,12 @@ async def unlock(call: Call) -> Json:
 async def all_second_factors(call: Call) -> Json:
     """None."""
     return []
+
+
+@handlers("GET", "/access/tfa/{userid}/{id}")
+async def second_factor(call: Call) -> Json:
+    """There is none."""
+    raise Failure(f"No such tfa entry '{call['id']}'", status=404)
 
 
 @handlers("GET", "/access/tfa/{userid}")

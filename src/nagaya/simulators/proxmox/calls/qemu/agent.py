@@ -7,6 +7,7 @@ answer. The last of these takes a few seconds to deny.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ _COMMANDS = {
     "suspend-hybrid": "POST", "suspend-ram": "POST",
 }  # fmt: skip
 LARGEST_FILE = 16 << 20
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
 
 
 async def _agent(call: Call) -> Agent:
@@ -58,7 +60,8 @@ async def _simple(call: Call, command: str) -> dict[str, Any]:
     try:
         return {"result": await agent.ask(command, {})}
     except AgentError as error:
-        return {"result": {"error": {"class": "GenericError", "desc": error.description}}}
+        kind = "CommandNotFound" if error.description.endswith("has not been found") else "GenericError"
+        return {"result": {"error": {"class": kind, "desc": error.description}}}
 
 
 def _handler(command: str) -> Handler:
@@ -87,6 +90,7 @@ async def execute(call: Call) -> dict[str, Any]:
         raise Failure("command or input-data (or both) required\n")
     arguments: dict[str, Any] = {"path": words[0], "arg": words[1:]} if words else {}
     if given is not None:
+        _check_bytes(given, "QemuServer/Agent.pm")
         arguments["input-data"] = given
     answer: dict[str, Any] = await _ask(call, "exec", arguments)
     return answer
@@ -119,8 +123,28 @@ async def read_file(call: Call) -> dict[str, Any]:
 async def write_file(call: Call) -> None:
     """Write a file of the machine."""
     given: str = call["content"]
-    content = given.encode("latin-1", "replace") if call.get("encode", True) else base64.b64decode(given)
+    encoded = not call.get("encode", True)
+    if not encoded:
+        _check_bytes(given, "API2/Qemu/Agent.pm")
+    good = not encoded or _BASE64.fullmatch(given) is not None
+    content = b"" if not good else _decoded(given) if encoded else given.encode("latin-1")
     await _ask(call, "file-write", {"path": call["file"], "content": content})
+    if not good:
+        # By then the file is open, and empty.
+        raise Failure(f"Agent error: Base64 data '{given}' contains invalid characters\n")
+
+
+def _check_bytes(text: str, where: str) -> None:
+    """Refuse letters that are no bytes: Perl cannot encode them."""
+    if any(ord(letter) > 0xFF for letter in text):
+        raise Failure(f"Wide character in subroutine entry at /usr/share/perl5/PVE/{where}.\n")
+
+
+def _decoded(text: str) -> bytes:
+    """As the agent decodes it: what is left over at the end counts for nothing."""
+    data = text.replace("\r", "").replace("\n", "").partition("=")[0]
+    data = data[: len(data) - (len(data) % 4 == 1)]
+    return base64.b64decode(data + "=" * (-len(data) % 4))
 
 
 @handlers("POST", f"{_AGENT}/set-user-password")

@@ -13,6 +13,7 @@ from nagaya.simulators.proxmox.calls.call import Call, Handlers
 from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_task
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.qemu import identity, options, rights
+from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
 from nagaya.simulators.proxmox.qemu.actions.copying import Copying, Source, storage_of
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.configuration import Configuration, drives_of
@@ -47,6 +48,8 @@ class _Plan:
     full: set[str] = field(default_factory=set)
     waiting: list[str] = field(default_factory=list)
     """Options with changes that wait in the source, and do not come along."""
+    cloudinit: dict[str, str] = field(default_factory=dict)
+    """What the drive with boot data of the source does not know yet; that does come along."""
 
 
 class _Cloning:
@@ -92,6 +95,7 @@ class _Cloning:
         plan = self._plan(old, full, snapshot)
         if not snapshot:
             plan.waiting = sorted(configuration.pending) + (["delete"] if configuration.deletions else [])
+            plan.cloudinit = dict(configuration.cloudinit)
         return plan
 
     def _check_storage(self, name: str) -> None:
@@ -202,13 +206,15 @@ class _Cloning:
             storage = host.volumes.active(storage_of(drive.file))
             if host.volumes.find(drive.file) is None and not drive.cloudinit:
                 raise Failure(f"volume '{storage.name}:{drive.file.partition(':')[2]}' does not exist\n")
-        copying = Copying(host, task, call.get("bwlimit"))
+        limits = Bandwidth(call.rights, call.emulator.datacenter, "clone", call.get("bwlimit"))
+        copying = Copying(host, task, limits)
         answers = bool(plan.old.get("agent")) and call.emulator.machines.agent(host.present(self._vmid)) is not None
         for name in sorted(plan.drives):
             drive = plan.drives[name]
             if name in plan.full:
                 mirror = self._running and not call.get("snapname")
-                source = Source(drive.file, name, call.get("snapname"), drive.cloudinit, mirror, answers)
+                last = name == max(plan.drives)
+                source = Source(drive.file, name, call.get("snapname"), drive.cloudinit, mirror, answers, last)
                 volume = await copying.copy(
                     source, self._newid, name, storage=call.get("storage"), format=call.get("format"), made=made
                 )
@@ -216,15 +222,18 @@ class _Cloning:
                 volume = await copying.link(drive, self._newid, made)
             values = {key: value for key, value in drive.values.items() if key != "format"}
             plan.new[name] = Drive(name, {**values, "file": volume.id, "size": volume.size}).text()
-            host.write(Configuration(self._newid, dict(plan.new)), task)
+            host.write(self._configuration(plan), task)
         if not plan.drives:
             await asyncio.sleep(call.emulator.pace.task)
         await task.step("finish")
         plan.new.pop("lock", None)
         if plan.waiting:
             task.say(f"found pending changes for '{','.join(plan.waiting)}', discarding for clone")
-        host.write(Configuration(self._newid, dict(plan.new)), task)
+        host.write(self._configuration(plan), task)
         if self._target:
             host.move(self._newid, self._target)
         if pool := call.get("pool"):
             call.emulator.datacenter.pools[pool].vms.add(self._newid)
+
+    def _configuration(self, plan: _Plan) -> Configuration:
+        return Configuration(self._newid, dict(plan.new), cloudinit=dict(plan.cloudinit))

@@ -10,17 +10,18 @@ import asyncio
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
-from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_task
+from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_machine, start_task
 from nagaya.simulators.proxmox.failure import Failure, Forbidden, ParameterFailure
-from nagaya.simulators.proxmox.qemu import boot, identity, options, rights, tags
+from nagaya.simulators.proxmox.qemu import boot, identity, machine_types, options, rights, tags
 from nagaya.simulators.proxmox.qemu.actions import disks
 from nagaya.simulators.proxmox.qemu.actions.disks import Making
 from nagaya.simulators.proxmox.qemu.actions.host import Host
-from nagaya.simulators.proxmox.qemu.actions.starting import start
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.qemu.drives import is_drive
 from nagaya.simulators.proxmox.qemu.networks import is_network, parse_network
+from nagaya.simulators.proxmox.qemu.shares import clamped
 from nagaya.simulators.proxmox.qemu.ssh_keys import check_keys
+from nagaya.simulators.proxmox.storages.volume_name import split_id
 from nagaya.simulators.proxmox.tasks.runner import Silence, Task, interruptible
 
 handlers = Handlers()
@@ -40,6 +41,8 @@ async def create(call: Call) -> str:
     given = {name: value for name, value in call.parameters.items() if name not in _OWN}
     if given.get("sshkeys") is not None:
         check_keys(given["sshkeys"])
+    if given.get("cpuunits") is not None:
+        given["cpuunits"] = clamped(given["cpuunits"], call.node.control_groups)
     host.check_quorum()
     if pool is not None:
         call.rights.check_pool(pool)
@@ -69,14 +72,17 @@ def _refuse_restore(call: Call, host: Host, given: dict[str, Any]) -> None:
     if archive == "-":
         raise Failure("pipe requires cli environment\n")
     disks.check_volume(call.rights, host, call["vmid"], archive, "backup")
-    raise Failure(f"unable to restore VM {call['vmid']} - volume '{archive}' does not exist\n")
+    if (parts := split_id(archive)) is None:
+        raise Failure(f"can't find file '{archive}'\n")
+    host.volumes.active(parts[0])
+    raise Failure(f"volume '{archive}' does not exist\n")
 
 
 def _check(call: Call, host: Host, given: dict[str, Any]) -> None:
     vmid, pool = call["vmid"], call.get("pool")
     if cdrom := given.pop("cdrom", None):
         given["ide2"] = cdrom if "media=" in cdrom else f"{cdrom},media=cdrom"
-    disks.check_access(call.rights, host, vmid, given, call.get("storage"))
+    disks.check_access(call.rights, host, vmid, given, call.get("storage"), call.get("import-working-storage"))
     rights.check_options(call.rights, vmid, pool, given)
     if not call.caller.root:
         for name, value in given.items():
@@ -89,7 +95,7 @@ def _check(call: Call, host: Host, given: dict[str, Any]) -> None:
             rights.check_device(call.rights, vmid, pool, name, given[name])
     rights.check_bridges(call.rights, call.emulator.datacenter, given)
     rights.check_cpu_model(call.rights, given)
-    disks.check_form(given)
+    disks.check_form(host, given)
     prefix = call.emulator.datacenter.options.get("mac_prefix")
     for name in [name for name in given if is_network(name)]:
         given[name] = options.joined(name, parse_network(name, str(given[name]), call.emulator.world, prefix))
@@ -121,7 +127,7 @@ class _Creation:
             self._manage(task)
         if self._call.get("start"):
             task.say("Execute autostart")
-            self._autostart()
+            self._autostart(task)
 
     def _give_back(self, task: Task) -> None:
         """The number is free again; that it cannot be made so is not what went wrong first."""
@@ -133,7 +139,7 @@ class _Creation:
     async def _make(self, task: Task) -> None:
         call = self._call
         configuration = Configuration(self._vmid, dict(self._given))
-        template = Configuration(self._vmid, {"template": self._given.get("template", 0)})
+        template = Configuration(self._vmid, {"template": int(bool(self._given.get("template")))})
         making = Making(self._host, call.rights, template, task)
         try:
             with interruptible(task):
@@ -151,10 +157,14 @@ class _Creation:
         await asyncio.sleep(call.emulator.pace.task)
         if not section.get("boot"):
             section["boot"] = boot.joined(boot.default(section))
+        machine_types.check_clipboard(section.get("vga"))
         if not section.get("smbios1"):
             section["smbios1"] = identity.smbios(world)
         if section.get("vmgenid", "1") == "1" and section.get("arch") != "aarch64":
             section["vmgenid"] = world.uid()
+        machine = machine_types.pinned(section.get("machine"), section.get("ostype"), task, section.get("arch"))
+        if machine:
+            section["machine"] = machine
         if section.get("tags") is not None:
             tags.check(self._vmid, None, section["tags"], call.rights, call.emulator.datacenter)
             section["tags"] = tags.unique(section["tags"], call.emulator.datacenter)
@@ -167,10 +177,9 @@ class _Creation:
         resources = self._call.emulator.datacenter.ha.resources
         resources.setdefault(f"vm:{self._vmid}", {"sid": f"vm:{self._vmid}", "type": "vm", "state": state})
 
-    def _autostart(self) -> None:
+    def _autostart(self, task: Task) -> None:
         """Another task does it, and this one does not wait for it."""
-        call, vmid = self._call, self._vmid
-        if self._host.managed(vmid):
-            call.emulator.datacenter.ha.resources[f"vm:{vmid}"]["state"] = "started"
-            return
-        start_task(call, "qmstart", vmid, lambda task: start(self._host, vmid, task))
+        try:
+            start_machine(self._call, self._vmid)
+        except Failure as failure:
+            task.say(failure.text.rstrip("\n"))

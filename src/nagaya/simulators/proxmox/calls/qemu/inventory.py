@@ -51,7 +51,7 @@ async def current(call: Call) -> dict[str, Any]:
 
 def _high_availability(call: Call) -> dict[str, Any]:
     resource = call.emulator.datacenter.ha.resources.get(f"vm:{call['vmid']}")
-    if resource is None:
+    if resource is None or not host_of(call).managed(call["vmid"]):
         return {"managed": 0}
     return {
         "managed": 1,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
 from nagaya.simulators.proxmox.calls.qemu.config import change_now
 from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_task
+from nagaya.simulators.proxmox.calls.qemu.update import Update
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.qemu import boot, options
+from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
 from nagaya.simulators.proxmox.qemu.actions.bases import make_bases
 from nagaya.simulators.proxmox.qemu.actions.copying import Copying, Source, storage_of
 from nagaya.simulators.proxmox.qemu.actions.host import Host
@@ -94,6 +96,9 @@ class _Moving:
             configuration, drive, held = self.check()
             old, storage = drive.file, self._call["storage"]
             task.say(f"copying volume '{old}' from current storage '{storage_of(old)}' to target storage '{storage}'")
+            self._host.volumes.active(storage_of(old))
+            if self._host.volumes.find(old) is None:
+                raise Failure(f"volume '{old}' does not exist\n")
             made: list[str] = []
             try:
                 with interruptible(task, "interrupted by signal\n"):
@@ -111,21 +116,32 @@ class _Moving:
         if held:
             task.say("moving disk with snapshots, snapshots will not be moved!")
         running = self._host.process(self._vmid) is not None and drive.bus != "unused"
-        source = Source(old, self._disk, cloudinit=drive.cloudinit, mirror=running)
-        volume = await Copying(self._host, task, call.get("bwlimit")).copy(
+        agent = running and call.emulator.machines.agent(self._host.present(self._vmid)) is not None
+        source = Source(old, self._disk, cloudinit=drive.cloudinit, mirror=running, agent=agent)
+        limits = Bandwidth(call.rights, call.emulator.datacenter, "move", call.get("bwlimit"))
+        volume = await Copying(self._host, task, limits).copy(
             source, self._vmid, self._disk, storage=call["storage"], format=call.get("format"), made=made
         )
+        made_again = drive.cloudinit
         drive.values.pop("format", None)
         drive.file = volume.id
         if drive.bus != "unused":
             drive.values["size"] = volume.size
         configuration.options[self._disk] = drive.text()
         if not call.get("delete"):
-            key = configuration.add_unused(old)
+            key = await self._keep(configuration, made_again, old, task)
             task.say(f"adding source volume '{old}' as '{key}' to config")
         if configuration.template:
             await make_bases(self._host, configuration, task, self._disk)
         self._host.write(configuration, task)
+
+    async def _keep(self, configuration: Configuration, cloudinit: bool, volume: str, task: Task) -> str:
+        """Keep the old disk; one with boot data is removed, for it can be made again."""
+        if not cloudinit:
+            return configuration.add_unused(volume) or ""
+        task.say(f"found unused cloudinit disk '{volume}', removing it")
+        await self._host.volumes.free(task, volume)
+        return ""
 
     async def _free(self, volume: str, task: Task) -> None:
         try:
@@ -205,5 +221,11 @@ class _Giving:
             del source.options[self._disk]
             task.say(f"removing disk '{self._disk}' from VM '{self._vmid}' config")
             host.write(source, task)
-            target.options[self.key] = drive.text()
-            host.write(target, task)
+            if options.family(self.key) == "unused":
+                target.options[self.key] = drive.text()
+                host.write(target, task)
+                return
+            given = {"vmid": self._target, "digest": self._call.get("target-digest"), self.key: drive.text()}
+            update = Update(self._call, host, given)
+            update.check()
+            await update.run(task)

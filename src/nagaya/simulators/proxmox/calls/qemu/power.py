@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
-from nagaya.simulators.proxmox.calls.qemu.shared import host_of, only_root, start_task
+from nagaya.simulators.proxmox.calls.qemu.shared import ask_manager, host_of, only_root, start_machine, start_task
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.qemu.actions import suspending
 from nagaya.simulators.proxmox.qemu.actions.host import Host
-from nagaya.simulators.proxmox.qemu.actions.snapshotting import state_storage
-from nagaya.simulators.proxmox.qemu.actions.starting import start as start_machine
+from nagaya.simulators.proxmox.qemu.actions.saving import state_storage
+from nagaya.simulators.proxmox.qemu.actions.starting import start as start_here
 from nagaya.simulators.proxmox.qemu.actions.stopping import reboot as reboot_machine
 from nagaya.simulators.proxmox.qemu.actions.stopping import stop as stop_machine
 from nagaya.simulators.proxmox.qemu.options import family
@@ -29,6 +29,8 @@ _FOR_MIGRATION = (
     "with-conntrack-state", "nets-host-mtu",
 )  # fmt: skip
 
+_STANDING_STILL = ("paused", "prelaunch", "suspended")
+
 
 def _refuse_stopped(host: Host, vmid: int) -> None:
     if host.process(vmid) is None:
@@ -37,20 +39,7 @@ def _refuse_stopped(host: Host, vmid: int) -> None:
 
 def _paused(host: Host, vmid: int) -> bool:
     guest = host.guest(vmid)
-    return guest is not None and guest.process is not None and guest.process.status == "paused"
-
-
-def _wish(call: Call, kind: str, told: str, state: str | None) -> str:
-    """Note a wish for the HA manager, in a task of its own."""
-    vmid = call["vmid"]
-
-    async def work(task: Task) -> None:
-        task.say(told)
-        await asyncio.sleep(call.emulator.pace.task)
-        if state is not None:
-            call.emulator.datacenter.ha.resources[f"vm:{vmid}"]["state"] = state
-
-    return start_task(call, kind, vmid, work)
+    return guest is not None and guest.process is not None and guest.process.status in _STANDING_STILL
 
 
 @handlers("POST", f"{_STATUS}/start")
@@ -59,12 +48,8 @@ async def start(call: Call) -> str:
     only_root(call, *_FOR_MIGRATION)
     if call.get("targetstorage") and not call.get("migratedfrom"):
         raise ParameterFailure({"targetstorage": "targetstorage can only by used with migratedfrom."})
-    host, vmid = host_of(call), call["vmid"]
-    host.check_quorum()
-    if host.managed(vmid) and not call.get("stateuri"):
-        return _wish(call, "hastart", f"Requesting HA start for VM {vmid}", "started")
-    skip = bool(call.get("skiplock"))
-    return start_task(call, "qmstart", vmid, lambda task: start_machine(host, vmid, task, skip_lock=skip))
+    skip, machine = bool(call.get("skiplock")), call.get("machine")
+    return start_machine(call, call["vmid"], skip_lock=skip, machine=machine)
 
 
 @handlers("POST", f"{_STATUS}/stop")
@@ -75,7 +60,7 @@ async def stop(call: Call) -> str:
     if host.managed(vmid) and call.get("migratedfrom") is None:
         if call.get("overrule-shutdown"):
             raise ParameterFailure({"overrule-shutdown": "Not applicable for HA resources."})
-        return _wish(call, "hastop", f"Requesting HA stop for VM {vmid}", "stopped")
+        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"state": "stopped"})
 
     async def work(task: Task) -> None:
         if call.get("overrule-shutdown"):
@@ -112,7 +97,7 @@ async def shutdown(call: Call) -> str:
             raise Failure("VM is paused - cannot shutdown\n")
         asked = False
     if host.managed(vmid):
-        return _wish(call, "hastop", f"Requesting HA stop for VM {vmid}", "stopped")
+        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"state": "stopped"})
 
     async def work(task: Task) -> None:
         skip, timeout = bool(call.get("skiplock")), call.get("timeout")
@@ -184,9 +169,10 @@ async def resume(call: Call) -> str:
     host, vmid, skip = host_of(call), call["vmid"], bool(call.get("skiplock"))
     guest = host.guest(vmid)
     if guest is not None and guest.lock == "suspended":
-        return start_task(call, "qmresume", vmid, lambda task: start_machine(host, vmid, task, skip_lock=skip))
-    if not call.get("nocheck"):
-        _refuse_stopped(host, vmid)
+        return start_task(call, "qmresume", vmid, lambda task: start_here(host, vmid, task, skip_lock=skip))
+    if call.get("nocheck") and guest is None:
+        raise Failure(f"VM {vmid} not running\n")
+    _refuse_stopped(host, vmid)
     return start_task(call, "qmresume", vmid, lambda task: suspending.resume(host, vmid, task, skip_lock=skip))
 
 

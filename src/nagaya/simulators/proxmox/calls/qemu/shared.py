@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from nagaya.simulators.proxmox.calls.call import Call
 from nagaya.simulators.proxmox.failure import ParameterFailure
 from nagaya.simulators.proxmox.qemu.actions.host import Host
-from nagaya.simulators.proxmox.tasks.runner import Work
+from nagaya.simulators.proxmox.qemu.actions.starting import start
+from nagaya.simulators.proxmox.tasks.runner import Task, Work
 
 
 def host_of(call: Call) -> Host:
@@ -23,3 +26,23 @@ def only_root(call: Call, *names: str) -> None:
 def start_task(call: Call, kind: str, id: str | int, work: Work) -> str:
     """Set work going for the caller, and name it."""
     return str(call.emulator.tasks.start(call.node.name, kind, str(id), call.caller.id, work).upid)
+
+
+def ask_manager(call: Call, kind: str, vmid: int, told: str, wish: dict[str, str]) -> str:
+    """Note a wish for the HA manager, in a task that ends when it has been noted."""
+
+    async def work(task: Task) -> None:
+        task.say(told)
+        await asyncio.sleep(call.emulator.pace.task)
+        call.emulator.datacenter.ha.resources[f"vm:{vmid}"].update(wish)
+
+    return start_task(call, kind, vmid, work)
+
+
+def start_machine(call: Call, vmid: int, *, skip_lock: bool = False, machine: str | None = None) -> str:
+    """Start a machine in a task, or have the HA manager start it if it looks after it."""
+    host = host_of(call)
+    host.check_quorum()
+    if host.managed(vmid):
+        return ask_manager(call, "hastart", vmid, f"Requesting HA start for VM {vmid}", {"state": "started"})
+    return start_task(call, "qmstart", vmid, lambda task: start(host, vmid, task, skip_lock=skip_lock, machine=machine))

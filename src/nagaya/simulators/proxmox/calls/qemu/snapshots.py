@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
-from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_task
+from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_machine, start_task
 from nagaya.simulators.proxmox.failure import Failure
-from nagaya.simulators.proxmox.qemu.actions import snapshotting
-from nagaya.simulators.proxmox.qemu.actions.starting import start
+from nagaya.simulators.proxmox.qemu.actions import rolling_back, snapshotting
+from nagaya.simulators.proxmox.qemu.actions.saving import check_memory
 from nagaya.simulators.proxmox.qemu.cloud_init import MASK
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.tasks.runner import Silence, Task
@@ -51,7 +51,7 @@ async def take(call: Call) -> str:
         if name == reserved or name.lower() == "pending" == reserved:
             raise Failure(f"unable to use snapshot name '{reserved}' (reserved name)\n")
     host, vmid = host_of(call), call["vmid"]
-    host.load(vmid)
+    check_memory(host.load(vmid).options, memory=bool(call.get("vmstate")))
 
     async def work(task: Task) -> None:
         memory, description = bool(call.get("vmstate")), call.get("description")
@@ -96,9 +96,9 @@ async def rollback(call: Call) -> str:
 
     async def work(task: Task) -> None:
         async with host.migration_lock(vmid, task):
-            await snapshotting.rollback(host, vmid, call["snapname"], task)
+            await rolling_back.rollback(host, vmid, call["snapname"], task)
             if call.get("start") and host.process(vmid) is None:
-                start_task(call, "qmstart", vmid, lambda started: start(host, vmid, started))
+                start_machine(call, vmid)
 
     return start_task(call, "qmrollback", vmid, work)
 
@@ -112,7 +112,14 @@ async def delete(call: Call) -> str:
         if force:
             await snapshotting.delete(host, vmid, call["snapname"], task, force=True)
             return
-        async with host.migration_lock(vmid, task):
-            await snapshotting.delete(host, vmid, call["snapname"], task)
+        held = False
+        try:
+            async with host.migration_lock(vmid, task):
+                held = True
+                await snapshotting.delete(host, vmid, call["snapname"], task)
+        except Failure:
+            if held:
+                raise
+            raise Failure("Failed to obtain guest migration lock - replication running?\n") from None
 
     return start_task(call, "qmdelsnapshot", vmid, work)

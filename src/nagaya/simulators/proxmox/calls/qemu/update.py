@@ -14,12 +14,14 @@ from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
-from nagaya.simulators.proxmox.qemu import boot, options, rights, tags
+from nagaya.simulators.proxmox.qemu import boot, machine_types, options, rights, tags
 from nagaya.simulators.proxmox.qemu.actions import changing, disks
 from nagaya.simulators.proxmox.qemu.actions.host import Host
+from nagaya.simulators.proxmox.qemu.actions.starting import check_hook
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.qemu.drives import Drive, is_drive, parse_drive
 from nagaya.simulators.proxmox.qemu.networks import is_network, parse_network
+from nagaya.simulators.proxmox.qemu.shares import clamped
 from nagaya.simulators.proxmox.qemu.ssh_keys import check_keys
 from nagaya.simulators.proxmox.tasks.runner import Log
 from nagaya.simulators.proxmox.verification import split_list
@@ -41,6 +43,7 @@ class Update:
         for name in ("node", "vmid"):
             given.pop(name, None)
         self._digest = given.pop("digest", None)
+        self._extraction: str | None = given.get("import-working-storage")
         for name in _UNLOGGED:
             given.pop(name, None)
         self._told = " ".join(f"-{name} {_shown(name, given[name])}" for name in sorted(given))
@@ -59,12 +62,14 @@ class Update:
         given = self._given
         if given.get("sshkeys") is not None:
             check_keys(given["sshkeys"])
+        if given.get("cpuunits") is not None:
+            given["cpuunits"] = clamped(given["cpuunits"], self._call.node.control_groups)
         if not (self._delete or self._revert or given):
             raise Failure("no options specified\n")
         if cdrom := given.pop("cdrom", None):
             given["ide2"] = cdrom if "media=" in cdrom else f"{cdrom},media=cdrom"
         self._check_names()
-        disks.check_form(given)
+        disks.check_form(self.host, given)
         world, datacenter = self._call.emulator.world, self._call.emulator.datacenter
         for name in [name for name in given if given[name] is not None]:
             if is_network(name):
@@ -76,7 +81,7 @@ class Update:
                 self._check_hook(str(given[name]))
         rights.check_options(self._rights, self.vmid, None, self._delete)
         rights.check_options(self._rights, self.vmid, None, given)
-        disks.check_access(self._rights, self.host, self.vmid, given)
+        disks.check_access(self._rights, self.host, self.vmid, given, extraction=self._extraction)
         rights.check_bridges(self._rights, datacenter, given)
         self._load(final=False)
 
@@ -99,11 +104,7 @@ class Update:
 
     def _check_hook(self, script: str) -> None:
         try:
-            _, name = self.host.volumes.parse(script)
-            if name.content != "snippets":
-                raise Failure(f"'{script}' is not in the snippets directory\n")
-            if self.host.volumes.find(script) is None:
-                raise Failure(f"script '{script}' does not exist\n")
+            check_hook(self.host, script)
         except Failure as failure:
             raise ParameterFailure({"hookscript": failure.text}) from None
 
@@ -147,7 +148,9 @@ class Update:
     async def run(self, log: Log) -> None:
         """Make the change."""
         configuration = self._load(final=True)
-        log.say(f"update VM {self.vmid}: {self._told}")
+        change = f"update VM {self.vmid}: {self._told}"
+        self._call.emulator.log.say(self._call.node.name, self._call.caller.id, change)
+        log.say(change)
         self._order = boot.order(configuration.get("boot"))
         for name in self._delete:
             await self._remove(name, log)
@@ -238,6 +241,9 @@ class Update:
                 rights.check_device(self._rights, self.vmid, None, name, old)
             rights.check_device(self._rights, self.vmid, None, name, value)
             pending[name] = value
+        elif name == "ostype":
+            self._pin(configuration, value, log)
+            pending[name] = value
         elif name == "tags":
             datacenter = self._call.emulator.datacenter
             tags.check(self.vmid, old, value, self._rights, datacenter)
@@ -247,18 +253,34 @@ class Update:
                 rights.check_bridges(self._rights, self._call.emulator.datacenter, {name: old})
             pending[name] = value
         elif name == "cipassword":
-            windows = str(configuration.get("ostype") or "").startswith("w")
+            windows = machine_types.is_windows(configuration.get("ostype"))
             configuration.options[name] = value if windows else encrypted(str(value), self._call.emulator.world)
         else:
+            _check_hardware(name, value)
             pending[name] = value
             if name == "boot":
                 self._set_boot(configuration, str(value))
         configuration.deletions.pop(name, None)
         self.host.write(configuration, log)
 
+    def _pin(self, configuration: Configuration, system: Any, log: Log) -> None:
+        """A machine that becomes one for Windows is tied to a version, unless the caller says something of it."""
+        told = self._given.get("machine"), configuration.pending.get("machine")
+        if any(told) or "machine" in self._modified:
+            return
+        section = configuration.options
+        try:
+            text = machine_types.pinned(section.get("machine"), system, log, section.get("arch"))
+        except Failure as failure:
+            log.say(f"automatic pinning of machine version failed - {failure.text}".rstrip("\n"))
+        else:
+            if text:
+                configuration.pending["machine"] = text
+
     async def _set_drive(self, configuration: Configuration, name: str, value: str, log: Log) -> None:
         if (old := configuration.get(name)) and (drive := parse_drive(name, str(old))):
             rights.check_drive(self._rights, self.vmid, drive)
+            _check_version(drive, parse_drive(name, value))
         new = parse_drive(name, value) or Drive(name, {"file": value})
         rights.check_drive(self._rights, self.vmid, new)
         if name in configuration.pending:
@@ -282,6 +304,21 @@ class Update:
             configuration.pending["boot"] = boot.joined(devices)
             if configuration.get("bootdisk"):
                 configuration.mark_deletion("bootdisk")
+
+
+def _check_hardware(name: str, value: Any) -> None:
+    if name == "vga":
+        machine_types.check_clipboard(value)
+    elif name == "machine":
+        machine_types.check_machine(value)
+
+
+def _check_version(old: Drive, new: Drive | None) -> None:
+    """What is in the memory of a TPM was written for one version of it."""
+    if old.key != "tpmstate0" or new is None or old.file != new.file:
+        return
+    if (old.values.get("version") or "v1.2") != (new.values.get("version") or "v1.2"):
+        raise Failure("cannot change TPM state version after creation\n")
 
 
 def _shown(name: str, value: Any) -> str:

@@ -155,6 +155,8 @@ async def apply_to_running(
                 await _change_drive(host, configuration, option, str(new), features, log)
             elif not takes_change(option, current, new, features):
                 continue
+            elif option == "vcpus" and int(new) > int(current.get("sockets", 1)) * int(current.get("cores", 1)):
+                raise Failure("you can't add more vcpus than maxcpus\n")
             elif is_network(option) and not host.has_bridge(options.parts(option, str(new)).get("bridge")):
                 script = "/usr/libexec/qemu-server/pve-bridge-hotplug"
                 raise Failure(
@@ -221,7 +223,7 @@ async def _change_drive(
 
 
 def _check_unplug(configuration: Configuration, option: str) -> None:
-    if option in boot.order(configuration.options.get("boot")):
+    if option in boot.disks(configuration.options):
         raise Failure(f"can't unplug bootdisk '{option}'\n")
 
 

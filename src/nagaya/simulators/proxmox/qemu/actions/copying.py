@@ -10,9 +10,11 @@ import asyncio
 from dataclasses import dataclass
 
 from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.drives import CLOUDINIT_SIZE, TPM_SIZE, Drive
 from nagaya.simulators.proxmox.state.storage import Volume
+from nagaya.simulators.proxmox.storages.usage import takes_whole_size
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, split_id
 from nagaya.simulators.proxmox.tasks.runner import Log, interruptible
 
@@ -36,6 +38,8 @@ class Source:
     """Whether it is the disk of a running machine, which copies it by itself."""
     agent: bool = False
     """Whether the machine can be asked to hold still meanwhile; otherwise it is stopped for a moment."""
+    last: bool = True
+    """Whether no other disk of the machine is copied after it: all copies are finished in the same moment."""
 
 
 def rendered(size: float) -> str:
@@ -46,14 +50,27 @@ def rendered(size: float) -> str:
     return f"{size:.1f} {UNITS[unit]}"
 
 
+def lasting(seconds: float) -> str:
+    """A duration as PVE shows it in logs."""
+    rest, shown = round(seconds), []
+    for unit, length in (("w", 604800), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if rest >= length:
+            shown.append(f"{rest // length}{unit}")
+            rest %= length
+    return " ".join(shown) or "0s"
+
+
 class Copying:
     """Makes copies on one host."""
 
-    def __init__(self, host: Host, log: Log, limit: int | None = None) -> None:
+    def __init__(self, host: Host, log: Log, bandwidth: Bandwidth) -> None:
         self._host = host
         self._log = log
-        self._limit = limit or None
-        """KiB per second."""
+        self._bandwidth = bandwidth
+        self._limit: int | None = None
+        """KiB per second for the present copy."""
+        self._jobs: list[str] = []
+        """Copies that a running machine makes by itself, and goes on making until the last is ready."""
 
     async def link(self, drive: Drive, vmid: int, made: list[str]) -> Volume:
         """A linked clone."""
@@ -73,12 +90,16 @@ class Copying:
         made: list[str],
     ) -> Volume:
         """A full copy, on another storage or in another format if wanted."""
+        _check_keys(source, key, same=self._host.volumes.owner(source.volume) == vmid)
         named = f"{source.drive} " if source.drive else ""
         self._log.say(f"create full clone of drive {named}({source.volume})")
         volumes = self._host.volumes
         origin_storage, origin_name = volumes.parse(source.volume)
+        self._limit = self._bandwidth.between([origin_storage.name, storage]) or None
         target = volumes.storage(storage or origin_storage.name)
         wanted = volumes.resolve_format(target, format or origin_name.format.removeprefix("ova+"))
+        if key == "tpmstate0":
+            wanted = "raw"
         name, size, origin = None, CLOUDINIT_SIZE, None
         if source.cloudinit:
             name = f"vm-{vmid}-cloudinit" + (f".{wanted}" if target.type in FILE_TYPES else "")
@@ -90,8 +111,15 @@ class Copying:
         made.append(volume.id)
         self._log.say(f"allocated target volume '{volume.id}'")
         if origin is not None:
-            await self._transfer(source, origin, volume)
+            if key == "efidisk0" and not source.mirror:
+                # Another tool copies these few bytes, and says nothing.
+                await asyncio.sleep(self._seconds(origin, 0))
+            else:
+                await self._transfer(source, origin, volume)
             volume.used, volume.system, volume.data = max(origin.used, volume.used), origin.system, origin.data
+        elif source.last and self._jobs:
+            self._log.say("all 'mirror' jobs are ready")
+            self._finish(source, same=False)
         return volume
 
     async def take_file(self, file: Volume, vmid: int, *, storage: str, format: str | None, made: list[str]) -> Volume:
@@ -114,7 +142,7 @@ class Copying:
         command = self._command(source, origin, volume)
         with interruptible(self._log, f"copy failed: command '{command}' failed: interrupted by signal\n"):
             self._tell(0, origin.size)
-            await self._pass(data, origin, seconds, volume)
+            await self._pass(data, origin, seconds, volume, command)
         self._tell(100, origin.size)
 
     def _seconds(self, origin: Volume, data: int) -> float:
@@ -122,7 +150,7 @@ class Copying:
             return data / 1024 / self._limit
         return self._host.emulator.pace.full_clone_per_gib * origin.size / (1 << 30)
 
-    async def _pass(self, data: int, origin: Volume, seconds: float, volume: Volume) -> None:
+    async def _pass(self, data: int, origin: Volume, seconds: float, volume: Volume, command: str) -> None:
         if not data:
             await asyncio.sleep(seconds)
             if origin.format == "raw":
@@ -132,8 +160,14 @@ class Copying:
         # The tool reports whenever another hundredth is done.
         stride = max(1, -(-data // (100 * CHUNK))) * CHUNK
         done = 0
+        volumes = self._host.volumes
+        target = volumes.storage(volume.storage)
+        room = data if takes_whole_size(target) else volumes.room(target) + volume.used
         while done < data:
             step = min(stride, data - done)
+            if done + step > room:
+                self._log.say(f"qemu-img: error while writing at byte {done}: No space left on device")
+                raise Failure(f"copy failed: command '{command}' failed: exit code 1\n")
             await asyncio.sleep(seconds * step / data)
             done += step
             volume.used = max(volume.used, done)
@@ -150,16 +184,23 @@ class Copying:
         self._log.say(f"drive mirror is starting for drive-{source.drive}{limit}")
         self._log.say(f"{job}: transferred 0.0 B of {rendered(origin.size)} (0.00%) in 0s")
         await asyncio.sleep(seconds)
-        self._log.say(
-            f"{job}: transferred {rendered(origin.size)} of {rendered(origin.size)} (100.00%) in {int(seconds)}s, ready"
-        )
+        size = rendered(origin.size)
+        self._log.say(f"{job}: transferred {size} of {size} (100.00%) in {lasting(seconds)}, ready")
+        self._jobs.append(job)
         self._log.say("all 'mirror' jobs are ready")
-        if volume.vmid == origin.vmid:
-            lines = ["Completing block job...", "Completed successfully.", "mirror-job finished"]
-            ends = [f"{job}: {line}" for line in lines]
+        if source.last:
+            self._finish(source, same=volume.vmid == origin.vmid)
+
+    def _finish(self, source: Source, *, same: bool) -> None:
+        jobs, self._jobs = sorted(self._jobs), []
+        if same:
+            for job in jobs:
+                self._log.say(f"{job}: Completing block job...")
+                self._log.say(f"{job}: Completed successfully.")
+            ends = [f"{job}: mirror-job finished" for job in jobs]
         else:
             first, last = ("freeze filesystem", "unfreeze filesystem") if source.agent else ("suspend vm", "resume vm")
-            ends = [first, f"{job}: Cancelling block job", f"{job}: Done.", last]
+            ends = [first, *(f"{job}: Cancelling block job" for job in jobs), *(f"{job}: Done." for job in jobs), last]
         for line in ends:
             self._log.say(line)
 
@@ -167,11 +208,25 @@ class Copying:
         volumes = self._host.volumes
         limit = f" -r {self._limit}K" if self._limit else ""
         zeroed = "zeroinit:" if volumes.has_feature("sparseinit", volume.id) else ""
-        snapshot = f" -l snapshot.name={source.snapshot}" if source.snapshot else ""
+        snapshot = f" -l snapshot.name={source.snapshot}" if source.snapshot and origin.format == "qcow2" else ""
+        types = volumes.storage(volume.storage).type, volumes.storage(origin.storage).type
+        cache = "".join(f" {flag} none" for flag, type in zip(("-t", "-T"), types, strict=True) if type == "zfspool")
         return (
-            f"/usr/bin/qemu-img convert -p -n{snapshot}{limit} -f {origin.format} -O {volume.format}"
+            f"/usr/bin/qemu-img convert -p -n{snapshot}{cache}{limit} -f {origin.format} -O {volume.format}"
             f" {volumes.path(source.volume)} {zeroed}{volumes.path(volume.id)}"
         )
+
+
+def _check_keys(source: Source, key: str, *, same: bool) -> None:
+    """Refuse to make of one kind of drive another."""
+    if source.drive and source.drive != key:
+        for special, named in (("efidisk0", "EFI disk"), ("tpmstate0", "TPM state")):
+            if special in (source.drive, key):
+                raise Failure(f"cloning from/to {named} requires {named}\n")
+        if source.mirror and same:
+            raise Failure("cannot change drive name when cloning disk from/to the same VM\n")
+    if source.mirror and source.drive == "tpmstate0":
+        raise Failure("cannot move TPM state while VM is running\n")
 
 
 def storage_of(volume: str) -> str:

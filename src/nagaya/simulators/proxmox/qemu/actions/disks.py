@@ -26,6 +26,8 @@ from nagaya.simulators.proxmox.state.guest import Options
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, split_id
 from nagaya.simulators.proxmox.tasks.runner import Log, interruptible
 
+PACKED = "ova+"
+"""How the format of an image begins that lies in an archive."""
 NO_STORAGE = "no storage ID specified (and no default storage)\n"
 ONLY_ROOT = "Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.\n"
 
@@ -56,17 +58,34 @@ def check_volume(rights: Rights, host: Host, vmid: int | None, volume: str, cont
         raise Failure(f"missing privileges to access {volume}\n")
 
 
-def check_form(given: Options) -> None:
+def check_form(host: Host, given: Options) -> None:
     """Refuse drives that PVE cannot read, and write the others in its order. Changes `given`."""
     for key in sorted(key for key in given if is_drive(key)):
         if (drive := parse_drive(key, str(given[key]))) is None:
             raise ParameterFailure({key: "unable to parse drive options"})
         if drive.values.get("import-from"):
             _check_import(drive)
+        _clean_path(host, drive)
         parts = split_id(drive.file)
-        if parts and parts[1].startswith("iso/") and not drive.cdrom:
+        named = parts is not None and parts[1] != "cloudinit" and drive.wish is None
+        if named and host.volumes.parse(drive.file)[1].content == "iso" and not drive.cdrom:
             raise ParameterFailure({key: "explicit 'media=cdrom' is required for iso images"})
         given[key] = drive.text()
+
+
+def _clean_path(host: Host, drive: Drive) -> None:
+    """Write a path as the volume that lies there. An empty CD-ROM need not say that it is one."""
+    if drive.file in ("none", "cdrom"):
+        drive.values.setdefault("media", "cdrom")
+    elif ":" not in drive.file and not drive.file.startswith("/dev/") and not drive.file.isdecimal():
+        if (volume := host.volumes.at(drive.file)) is None:
+            raise ParameterFailure({drive.key: f"unable to associate path '{drive.file}' to any storage"})
+        if volume.content == "iso":
+            drive.values.setdefault("media", "cdrom")
+        expected = {"disk": "images", "cdrom": "iso"}.get(str(drive.values.get("media")), volume.content)
+        if volume.content != expected:
+            raise ParameterFailure({drive.key: f"unexpected media type ({volume.content} != {expected})"})
+        drive.file = volume.id
 
 
 def _check_import(drive: Drive) -> None:
@@ -81,8 +100,15 @@ def _check_import(drive: Drive) -> None:
             raise ParameterFailure({drive.key: f"need to specify '{name}' when using 'import-from'"})
 
 
-def check_access(rights: Rights, host: Host, vmid: int, given: Mapping[str, Any], default: str | None = None) -> None:
-    """Refuse storages and volumes that the caller may not use."""
+def check_access(
+    rights: Rights,
+    host: Host,
+    vmid: int,
+    given: Mapping[str, Any],
+    default: str | None = None,
+    extraction: str | None = None,
+) -> None:
+    """Refuse storages and volumes that the caller may not use; packed images are unpacked on `extraction`."""
     for drive in _asked(given):
         parts = split_id(drive.file)
         if drive.file in ("", "none", "cloudinit") or (parts and parts[1] == "cloudinit"):
@@ -100,7 +126,7 @@ def check_access(rights: Rights, host: Host, vmid: int, given: Mapping[str, Any]
             if parts and host.volumes.parse(drive.file)[1].content not in ("images", "iso"):
                 raise ParameterFailure({drive.key: "content type needs to be 'images' or 'iso'"})
         if source := drive.values.get("import-from"):
-            _check_source(rights, host, vmid, drive.key, str(source))
+            _check_source(rights, host, vmid, drive.key, str(source), extraction)
     for key in sorted(key for key in given if options.family(key) == "unused"):
         volume = parse_drive(key, str(given[key]))
         if volume is None:
@@ -110,15 +136,22 @@ def check_access(rights: Rights, host: Host, vmid: int, given: Mapping[str, Any]
         rights.check(f"/storage/{given['vmstatestorage']}", ["Datastore.AllocateSpace"])
 
 
-def _check_source(rights: Rights, host: Host, vmid: int, key: str, source: str) -> None:
+def _check_source(rights: Rights, host: Host, vmid: int, key: str, source: str, extraction: str | None) -> None:
     owner = None
     if split_id(source):
-        _, name = host.volumes.parse(source)
+        storage, name = host.volumes.parse(source)
         if name.content not in ("images", "import"):
             raise ParameterFailure(
                 {key: f"{source} has wrong type '{name.content}' - needs to be 'images' or 'import'"}
             )
         owner = name.vmid
+        if name.format.startswith(PACKED):
+            working = storage if extraction is None else host.volumes.storage(extraction)
+            if "images" not in working.contents or working.type not in FILE_TYPES:
+                told = key if extraction is None else "import-working-storage"
+                refused = f"import working storage '{working.name}' does not support 'images' content type"
+                raise ParameterFailure({told: f"{refused} or is not file based."})
+            rights.check(f"/storage/{working.name}", ["Datastore.AllocateSpace"])
     if owner is not None:
         rights.check(f"/vms/{owner}", ["VM.Clone"])
     else:
@@ -204,7 +237,7 @@ class Making:
         format = str(asked) if asked else None
         source = drive.values.pop("import-from", None)
         if source is not None:
-            importing = Importing(self._host, self._configuration.vmid, self._log, self._made)
+            importing = Importing(self._host, self._rights, self._configuration.vmid, self._log, self._made)
             volume = await importing.take(str(source), drive.key, storage_name, format)
             drive.file, drive.values["size"] = volume.id, volume.size
             return drive.text()
@@ -253,7 +286,7 @@ def owned_volumes(host: Host, configuration: Configuration) -> list[str]:
         if split_id(volume) and volume not in found and host.volumes.owner(volume) == configuration.vmid:
             found.append(volume)
 
-    for section in (configuration.options, configuration.pending):
+    def add_all(section: Options) -> None:
         for drive in drives_of(section):
             if not drive.plain_cdrom:
                 add(drive.file)
@@ -261,7 +294,10 @@ def owned_volumes(host: Host, configuration: Configuration) -> list[str]:
             add(str(section["vmstate"]))
         for key in sorted(key for key in section if options.family(key) == "unused"):
             add(str(section[key]))
+
+    add_all(configuration.options)
     for snapshot in configuration.snapshots.values():
         if snapshot.get("vmstate"):
             add(str(snapshot["vmstate"]))
+    add_all(configuration.pending)
     return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from nagaya.simulators.proxmox.access.rights import Rights
 from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
 from nagaya.simulators.proxmox.qemu.actions.copying import Copying, Source
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.configuration import drives_of
@@ -18,12 +20,12 @@ from nagaya.simulators.proxmox.tasks.runner import Log
 class Importing:
     """Makes such disks for one machine. What it makes is noted in `made`."""
 
-    def __init__(self, host: Host, vmid: int, log: Log, made: list[str]) -> None:
+    def __init__(self, host: Host, rights: Rights, vmid: int, log: Log, made: list[str]) -> None:
         self._host = host
         self._vmid = vmid
         self._log = log
         self._made = made
-        self._copying = Copying(host, log)
+        self._copying = Copying(host, log, Bandwidth(rights, host.emulator.datacenter, "clone"))
 
     async def take(self, source: str, key: str, storage: str, format: str | None) -> Volume:
         """The new disk, which becomes the drive `key`."""

@@ -13,6 +13,7 @@ from typing import Any
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.actions.host import Host
+from nagaya.simulators.proxmox.qemu.actions.resources import local_resources, mapped_resources
 from nagaya.simulators.proxmox.qemu.configuration import Configuration, drives_of
 from nagaya.simulators.proxmox.qemu.drives import Drive, is_drive, parse_drive
 from nagaya.simulators.proxmox.state.guest import Options
@@ -26,7 +27,6 @@ _SSH = {
     Unreachable.HANGS_UP: "kex_exchange_identification: Connection closed by remote host",
 }
 """What ssh says where it reached somebody."""
-_DEVICES = frozenset({"usb", "hostpci", "serial", "parallel", "virtiofs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ class Reference:
             row["drivename"] = self.drive
         if self.snapshots:
             row["referenced_in_snapshot"] = dict.fromkeys(sorted(self.snapshots), 1)
+        if self.pending:
+            row["referenced_in_pending"] = 1
         return row
 
 
@@ -113,23 +115,6 @@ def references(configuration: Configuration) -> dict[str, Reference]:
     for name, section in configuration.snapshots.items():
         scan(section, name)
     return found
-
-
-def local_resources(configuration: Configuration) -> list[str]:
-    """Devices of the host that a machine is tied to."""
-    found: list[str] = []
-    for name, value in configuration.options.items():
-        kind = options.family(name)
-        if kind not in _DEVICES or name == kind:
-            continue
-        if kind == "serial" and value == "socket":
-            continue
-        if kind == "usb" and str(value).lower().startswith(("spice", "host=spice")):
-            continue
-        found.append(name)
-    if configuration.get("ivshmem"):
-        found.append("ivshmem")
-    return sorted(found)
 
 
 class Migration:
@@ -175,10 +160,10 @@ class Migration:
             raise Failure("can't migrate running VM without --online\n")
         if running:
             self._say("conntrack state migration not supported or disabled, active connections might get dropped")
-        if devices := local_resources(configuration):
-            if running or not wish.force:
-                raise Failure(f"can't migrate VM which uses local devices: {', '.join(devices)}\n")
-            self._say("migrating VM which uses local devices")
+        self._check_devices(configuration, running)
+        for reference in references(configuration).values():
+            if split_id(reference.volume) is not None:
+                self._check_storages(reference.volume)
         node = host.emulator.datacenter.nodes[wish.target]
         if not node.online:
             self._tell_unreachable(node)
@@ -207,10 +192,34 @@ class Migration:
         done.options.pop("lock", None)
         self._there.write(done, self._log)
 
+    def _check_devices(self, configuration: Configuration, running: bool) -> None:
+        wish, mappings = self._wish, self._host.emulator.datacenter.mappings
+        mapped = mapped_resources(configuration, mappings)
+        local = [name for name in local_resources(configuration, mappings, running=running) if name not in mapped]
+        if local:
+            if not wish.force:
+                raise Failure(f"can't migrate VM which uses local devices: {', '.join(local)}\n")
+            self._say("migrating VM which uses local devices")
+        if mapped:
+            missing = [name for name, resource in mapped.items() if wish.target not in resource.nodes]
+            if missing:
+                raise Failure(f"can't migrate to '{wish.target}': missing mapped devices {', '.join(missing)}\n")
+            lost = [f"{name}:{mapped[name].name}" for name in sorted(mapped) if not mapped[name].live]
+            if running and lost:
+                raise Failure(f"can't live migrate running VM which uses following mapped devices: {', '.join(lost)}\n")
+            self._say("migrating VM which uses mapped local devices")
+        vga = configuration.get("vga")
+        if running and vga and options.parts("vga", str(vga)).get("clipboard") == "vnc":
+            raise Failure("VMs with 'clipboard' set to 'vnc' are not live migratable!\n")
+
     def _scan(self, configuration: Configuration, running: bool) -> list[Reference]:
         errors: dict[str, str] = {}
+        others: list[str] = []
         local: list[Reference] = []
         for reference in references(configuration).values():
+            if reference.cdrom and reference.volume == "cdrom":
+                others.append(_told(reference))
+                continue
             try:
                 if self._is_local(reference):
                     local.append(reference)
@@ -221,7 +230,9 @@ class Migration:
             self._tell(reference, running, errors)
         for volume in sorted(errors):
             self._say(f"can't migrate local disk '{volume}': {errors[volume]}")
-        if errors:
+        for other in others:
+            self._say(other)
+        if errors or others:
             raise Failure("Problem found while scanning volumes - can't migrate VM - check log\n")
         for reference in local:
             storage, name = self._host.volumes.parse(reference.volume)
@@ -240,25 +251,26 @@ class Migration:
     def _is_local(self, reference: Reference) -> bool:
         volume = reference.volume
         if volume.startswith("/"):
-            if reference.shared:
-                return False
-            raise Failure("local file/device\n")
-        if reference.cdrom and volume == "cdrom":
-            raise Failure("can't migrate local cdrom drive\n")
+            return not reference.shared
         if split_id(volume) is None:
             return False
+        self._check_storages(volume)
+        return not self._host.volumes.parse(volume)[0].shared
+
+    def _check_storages(self, volume: str) -> None:
         storage, name = self._host.volumes.parse(volume)
         self._host.volumes.enabled(storage.name)
         target = storage.name if storage.shared else self._target(storage.name)
         if name.content not in self._host.volumes.enabled(target, self._wish.target).contents:
             raise Failure(f"{volume}: content type '{name.content}' is not available on storage '{target}'\n")
-        return not storage.shared
 
     def _target(self, storage: str) -> str:
         mapping = self._wish.storages
         return mapping.get(storage) or mapping.get("") or storage
 
     def _check(self, reference: Reference, running: bool) -> None:
+        if reference.volume.startswith("/"):
+            raise Failure("local file/device\n")
         storage, name = self._host.volumes.parse(reference.volume)
         if reference.cdrom:
             if "cloudinit" in reference.volume:
@@ -276,11 +288,13 @@ class Migration:
 
     def _tell(self, reference: Reference, running: bool, errors: dict[str, str]) -> None:
         volume = reference.volume
-        if reference.cdrom or reference.drive == "tpmstate0":
+        if volume.startswith("/"):
+            self._say(f"found local disk '{volume}'")
+        elif (reference.cdrom and "cloudinit" in volume) or reference.drive == "tpmstate0":
             self._say(f"found generated disk '{volume}' (in current VM config)")
         elif reference.attached:
             if running and not self._wish.with_local_disks:
-                errors.setdefault(volume, "can't live migrate attached local disks without with-local-disks option")
+                errors[volume] = "can't live migrate attached local disks without with-local-disks option"
             self._say(f"found local disk '{volume}' (attached)")
         else:
             kind = (
@@ -348,3 +362,8 @@ class Migration:
 def _duration(seconds: float) -> str:
     whole = int(seconds)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def _told(reference: Reference) -> str:
+    named = f" (referenced in snapshot - {', '.join(sorted(reference.snapshots))})"
+    return "can't migrate local cdrom drive" + (named if reference.snapshots and not reference.attached else "")

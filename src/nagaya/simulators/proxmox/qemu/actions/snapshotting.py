@@ -13,17 +13,14 @@ from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.guests.backend import Agent, AgentError
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.actions.host import Host
-from nagaya.simulators.proxmox.qemu.actions.starting import start_locked
-from nagaya.simulators.proxmox.qemu.actions.stopping import agent_answers, agent_enabled, stop_locked
+from nagaya.simulators.proxmox.qemu.actions.saving import running_machine, save_state, state_storage
+from nagaya.simulators.proxmox.qemu.actions.stopping import agent_answers, agent_enabled
 from nagaya.simulators.proxmox.qemu.configuration import Configuration, drives_of
-from nagaya.simulators.proxmox.qemu.drives import parse_drive
 from nagaya.simulators.proxmox.state.guest import Options
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES
 from nagaya.simulators.proxmox.tasks.runner import Log, interruptible
 
 _NOT_COPIED = frozenset({"snapstate", "snaptime", "vmstate", "lock", "digest", "description"})
-DRIVER_STATE = 500
-"""MiB that the devices of a machine need in a saved state, besides twice its memory."""
 
 
 def has_feature(host: Host, feature: str, section: Options, snapshot: str | None = None) -> bool:
@@ -33,24 +30,13 @@ def has_feature(host: Host, feature: str, section: Options, snapshot: str | None
     )
 
 
-def state_storage(host: Host, section: Options) -> str:
-    """Where the memory of a machine is saved."""
-    if section.get("vmstatestorage"):
-        return str(section["vmstatestorage"])
-    chosen: dict[bool, str] = {}
-    for name in sorted({drive.storage for drive in drives_of(section) if not drive.cdrom and drive.storage}):
-        storage = host.volumes.storage(name)
-        if storage.shared not in chosen or storage.type in FILE_TYPES:
-            chosen[storage.shared] = name
-    return chosen.get(True) or chosen.get(False) or "local"
-
-
-async def save_state(host: Host, section: Options, vmid: int, name: str, storage: str, log: Log) -> str:
-    """Make the volume that takes the memory of a machine."""
-    size = (options.megabytes(section.get("memory")) * 2 + DRIVER_STATE) << 20
-    ending = ".raw" if host.volumes.storage(storage).type in FILE_TYPES else ""
-    volume = await host.volumes.allocate(log, storage, vmid, "raw", size, f"vm-{vmid}-state-{name}{ending}")
-    return volume.id
+def activate(host: Host, section: Options) -> None:
+    """Make the storages of all disks, and of a saved memory, ready for use."""
+    names = {drive.storage for drive in drives_of(section) if not drive.cdrom and drive.storage}
+    if state := section.get("vmstate"):
+        names.add(str(state).partition(":")[0])
+    for name in sorted(names):
+        host.volumes.active(name)
 
 
 async def create(
@@ -117,14 +103,15 @@ async def _prepare(host: Host, vmid: int, name: str, log: Log, *, memory: bool, 
         raise Failure(f"snapshot name '{name}' already used\n")
     if not has_feature(host, "snapshot", configuration.options):
         raise Failure("snapshot feature is not available\n")
-    for other in configuration.snapshots.values():
+    for other_name, other in sorted(configuration.snapshots.items()):
         if other.get("parent") == name:
+            log.say(f"deleting parent '{name}' reference from '{other_name}' to avoid bogus snapshot cycle.")
             del other["parent"]
     snapshot = copied(configuration.options)
     if memory and host.process(vmid) is not None:
         storage = state_storage(host, configuration.options)
         snapshot["vmstate"] = await save_state(host, configuration.options, vmid, name, storage, log)
-        snapshot["runningmachine"] = "pc-i440fx-10.0+pve0"
+        snapshot["runningmachine"] = running_machine(configuration.options)
     snapshot["snapstate"] = "prepare"
     snapshot["snaptime"] = int(host.emulator.world.clock.now().timestamp())
     if description:
@@ -142,6 +129,7 @@ def copied(section: Options) -> Options:
 
 
 async def _take(host: Host, snapshot: Options, name: str, running: bool, done: list[str], log: Log) -> None:
+    activate(host, {key: value for key, value in snapshot.items() if key != "vmstate"})
     if running and (state := snapshot.get("vmstate")):
         log.say(f"saving VM state and RAM using storage '{str(state).partition(':')[0]}'")
         await asyncio.sleep(host.emulator.pace.task)
@@ -153,7 +141,6 @@ async def _take(host: Host, snapshot: Options, name: str, running: bool, done: l
         log.say(f"snapshotting 'drive-{drive.key}' ({drive.file})")
         await log.step("snapshot")
         storage, volume_name = host.volumes.parse(drive.file)
-        host.volumes.active(storage.name)
         if (volume := host.volumes.find(drive.file)) is None:
             raise Failure(f"volume '{drive.file}' does not exist\n")
         if running and storage.type in FILE_TYPES and volume_name.format == "qcow2":
@@ -172,6 +159,7 @@ async def delete(
         raise Failure(f"snapshot '{name}' does not exist\n")
     expected = "snapshot" if only is not None else "snapshot-delete"
     if only is None:
+        activate(host, configuration.snapshots[name])
         async with host.lock(vmid, log):
             configuration = host.load(vmid)
             configuration.check_lock()
@@ -191,9 +179,8 @@ async def delete(
         if drive.cdrom or (only is not None and drive.key not in only):
             continue
         await asyncio.sleep(host.emulator.pace.task)
-        if (volume := host.volumes.find(drive.file)) is not None:
-            volume.snapshots.pop(name, None)
-            unused.append(drive.file)
+        await _forced(_delete_of(host, drive.file, name, log), force, log)
+        unused.append(drive.file)
     async with host.lock(vmid, log):
         configuration = _held(host, vmid, name, expected)
         parent = configuration.snapshots[name].get("parent")
@@ -212,6 +199,21 @@ async def delete(
         host.write(configuration, log)
 
 
+async def _delete_of(host: Host, volume_id: str, name: str, log: Log) -> None:
+    storage, volume_name = host.volumes.parse(volume_id)
+    volume = host.volumes.find(volume_id)
+    if volume is not None and name in volume.snapshots:
+        del volume.snapshots[name]
+        return
+    if storage.type in FILE_TYPES and volume_name.format == "qcow2":
+        path = host.volumes.path(volume_id)
+        if volume is None:
+            log.say(f"qemu-img: Could not open '{path}': Could not open '{path}': No such file or directory")
+        else:
+            log.say(f"qemu-img: Could not delete snapshot '{name}': snapshot not found")
+        raise Failure(f"command '/usr/bin/qemu-img snapshot -d {name} {path}' failed: exit code 1\n")
+
+
 async def _forced(work: Any, force: bool, log: Log) -> None:
     try:
         await work
@@ -228,65 +230,3 @@ def _held(host: Host, vmid: int, name: str, lock: str) -> Configuration:
     if name not in configuration.snapshots:
         raise Failure(f"snapshot '{name}' does not exist\n")
     return configuration
-
-
-async def rollback(host: Host, vmid: int, name: str, log: Log) -> None:
-    """Return to a snapshot."""
-    async with host.lock(vmid, log):
-        configuration = host.load(vmid)
-        snapshot = _wanted(configuration, name)
-        configuration.check_lock()
-        await stop_locked(host, vmid, log, timeout=5, force=True)
-        configuration = host.load(vmid)
-        configuration.options["lock"] = "rollback"
-        host.write(configuration, log)
-    for drive in drives_of(snapshot):
-        if drive.cdrom:
-            continue
-        await asyncio.sleep(host.emulator.pace.task)
-        if (volume := host.volumes.find(drive.file)) is None or name not in volume.snapshots:
-            raise Failure(f"can't rollback, snapshot '{name}' does not exist on '{drive.file}'\n")
-        volume.size = volume.snapshots[name]
-    async with host.lock(vmid, log):
-        configuration = host.load(vmid)
-        snapshot = _wanted(configuration, name)
-        if configuration.lock != "rollback":
-            raise Failure("got wrong lock\n")
-        kept = {drive.file for drive in drives_of(snapshot) if not drive.plain_cdrom}
-        for drive in configuration.drives():
-            if drive.plain_cdrom or drive.file in kept:
-                continue
-            if drive.cloudinit:
-                log.say(f"found unused cloudinit disk '{drive.file}', removing it")
-                await host.volumes.free(log, drive.file)
-            else:
-                configuration.add_unused(drive.file)
-        section = {
-            option: value
-            for option, value in configuration.options.items()
-            if option == "description" or options.family(option) == "unused"
-        }
-        section |= copied(snapshot) | {"parent": name}
-        for option in ("runningmachine", "runningcpu", "running-nets-host-mtu"):
-            section.pop(option, None)
-        if section.get("vmgenid"):
-            section["vmgenid"] = host.emulator.world.uid()
-        for option in [option for option in section if options.family(option) == "unused"]:
-            if (unused := parse_drive(option, str(section[option]))) and unused.file in kept:
-                del section[option]
-        configuration.options = section
-        configuration.pending, configuration.deletions = {}, {}
-        host.write(configuration, log)
-        if snapshot.get("vmstate"):
-            await start_locked(host, vmid, log)
-
-
-def _wanted(configuration: Configuration, name: str) -> Options:
-    if configuration.template:
-        raise Failure("you can't rollback if vm is a template\n")
-    if name not in configuration.snapshots:
-        raise Failure(f"snapshot '{name}' does not exist\n")
-    snapshot = configuration.snapshots[name]
-    if state := snapshot.get("snapstate"):
-        raise Failure(f"unable to rollback to incomplete snapshot (snapstate = {state})\n")
-    return snapshot

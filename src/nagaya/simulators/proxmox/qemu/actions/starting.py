@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 from collections.abc import Iterator
 
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.guests.boot_data import read_boot_data
-from nagaya.simulators.proxmox.qemu import boot, options
+from nagaya.simulators.proxmox.qemu import boot, machine_types, options
 from nagaya.simulators.proxmox.qemu.actions.boot_drive import generate
 from nagaya.simulators.proxmox.qemu.actions.changing import apply
 from nagaya.simulators.proxmox.qemu.actions.host import Host
+from nagaya.simulators.proxmox.qemu.actions.resources import check_devices
 from nagaya.simulators.proxmox.qemu.cloud_init import BootData
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
-from nagaya.simulators.proxmox.qemu.identity import QEMU_VERSION
+from nagaya.simulators.proxmox.qemu.memory import check_memory
 from nagaya.simulators.proxmox.qemu.networks import networks_of
+from nagaya.simulators.proxmox.qemu.pending import hotplug
 from nagaya.simulators.proxmox.state.guest import Options
 from nagaya.simulators.proxmox.tasks.runner import Log
+from nagaya.simulators.proxmox.verification import Properties
 
 _SCRIPTS = "/usr/libexec/qemu-server"
-_MACHINE_VERSION = re.compile(r"(?:pc(?:-i440fx|-q35)?|virt)-(\d+)\.(\d+)(?:\+pve(\d+))?(?:\.pxe)?")
+SMALLEST_PACKET = 576
+BRIDGE_PACKET = 1500
 _QEMU_OPTIONS = frozenset(
     {
         "-S", "-accel", "-action", "-append", "-audiodev", "-bios", "-blockdev", "-boot", "-cdrom", "-chardev", "-cpu",
@@ -33,14 +36,14 @@ _QEMU_OPTIONS = frozenset(
 )  # fmt: skip
 
 
-async def start(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -> None:
+async def start(host: Host, vmid: int, log: Log, *, skip_lock: bool = False, machine: str | None = None) -> None:
     """Start a machine."""
     async with host.lock(vmid, log):
-        await start_locked(host, vmid, log, skip_lock=skip_lock)
+        await start_locked(host, vmid, log, skip_lock=skip_lock, machine=machine)
 
 
-async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -> None:
-    """Start a machine whose file the caller holds."""
+async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = False, machine: str | None = None) -> None:
+    """Start a machine whose file the caller holds; `machine` overrules the type that the file names."""
     configuration = host.load(vmid)
     if configuration.template:
         raise Failure("you can't start a vm if it's a template\n")
@@ -60,10 +63,16 @@ async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = Fal
         configuration = host.load(vmid)
     if await generate(host, configuration, log):
         host.write(configuration, log)
+    if script := configuration.options.get("hookscript"):
+        try:
+            check_hook(host, str(script))
+        except Failure as failure:
+            raise Failure(f"hookscript error for {vmid} on pre-start: {failure.text}\n") from None
     if resumed:
         log.say("Resuming suspended VM")
+        machine = configuration.options.get("runningmachine")
     _activate(host, configuration)
-    _check_command(host, configuration, log)
+    _check_command(host, configuration, log, machine)
     await log.step("start")
     await asyncio.sleep(host.emulator.pace.start)
     _check_qemu(host, configuration, log)
@@ -83,51 +92,76 @@ async def _forget_state(host: Host, configuration: Configuration, log: Log) -> N
     host.write(configuration, log)
 
 
+def check_hook(host: Host, script: str) -> None:
+    """Refuse a script that is to run along with a machine, if it is none."""
+    _, name = host.volumes.parse(script)
+    if name.content != "snippets":
+        raise Failure(f"'{script}' is not in the snippets directory\n")
+    if host.volumes.find(script) is None:
+        raise Failure(f"script '{script}' does not exist\n")
+
+
 def _activate(host: Host, configuration: Configuration) -> None:
     volumes = [drive.file for drive in configuration.drives() if drive.storage is not None]
     if state := configuration.options.get("vmstate"):
         volumes.append(str(state))
     for volume in volumes:
         storage, name = host.volumes.parse(volume)
-        host.volumes.active(storage.name)
         if name.content not in storage.contents:
             raise Failure(f"storage '{storage.name}' does not support content-type '{name.content}'\n")
+    for storage_name in dict.fromkeys(volume.partition(":")[0] for volume in volumes):
+        host.volumes.active(storage_name)
+    for volume in volumes:
         if host.volumes.find(volume) is None:
             raise Failure(f"volume '{volume}' does not exist\n")
 
 
-def _check_command(host: Host, configuration: Configuration, log: Log) -> None:
-    """What PVE finds out while it puts the command line together."""
+def _check_command(host: Host, configuration: Configuration, log: Log, machine: str | None) -> None:
+    """What PVE finds out while it puts the command line together, in the order in which it does so."""
     section = configuration.options
     node = host.emulator.datacenter.nodes[host.node]
-    machine = str(options.parts("machine", str(section["machine"])).get("type", "")) if section.get("machine") else ""
-    if found := _MACHINE_VERSION.fullmatch(machine):
-        wanted = int(found[1]), int(found[2])
-        major, minor, *_ = QEMU_VERSION.split(".")
-        if wanted > (int(major), int(minor)):
-            shown = machine if found[3] is not None else f"{machine}+pve0"
-            raise Failure(
-                f"Installed QEMU version '{QEMU_VERSION}' is too old to run machine type '{shown}',"
-                f" please upgrade node '{host.node}'\n"
-            )
+    kind = options.parts("machine", str(section["machine"])).get("type") if section.get("machine") else None
+    machine_types.check_version(machine or str(kind or ""), host.node)
     if str(section.get("kvm", 1)) != "0" and not node.kvm:
         raise Failure(
             "KVM virtualisation configured, but not available. Either disable in VM configuration or enable in BIOS.\n"
         )
-    for name, value in section.items():
-        if options.family(name) in ("serial", "parallel") and value != "socket":
-            raise Failure(f"no such {options.family(name)} device\n")
+    if section.get("bios") == "ovmf" and not section.get("efidisk0"):
+        log.warn("no efidisk configured! Using temporary efivars disk.")
+    check_devices(configuration, host.emulator.datacenter.mappings, host.node)
+    for bus in ("serial", "parallel"):
+        if any(value != "socket" for name, value in section.items() if options.family(name) == bus):
+            raise Failure(f"no such {bus} device\n")
     if _cpus(section) > node.cpus:
         raise Failure(f"MAX {node.cpus} vcpus allowed per VM on this node\n")
-    if state := section.get("vmstate"):
-        log.say(f"activating and using '{state}' as vmstate")
+    if section.get("vga") and options.parts("vga", str(section["vga"])).get("type") == "virtio-gl":
+        raise Failure("missing libraries for 'virtio-gl' detected! Please install 'libgl1' and 'libegl1'\n")
+    check_memory(section, pluggable="memory" in hotplug(section.get("hotplug")))
+    machine_types.check_clipboard(section.get("vga"))
     single = section.get("scsihw") == "virtio-scsi-single"
     for drive in configuration.drives():
         if drive.bus == "scsi" and drive.values.get("iothread") and not single:
             log.warn("iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring")
-    for device in networks_of(section).values():
-        if device.get("model") == "virtio" and not host.has_bridge(device.get("bridge")):
+    for name, device in networks_of(section).items():
+        _check_network(host, name, device, log)
+    machine_types.check_machine(section.get("machine"))
+    if state := section.get("vmstate"):
+        log.say(f"activating and using '{state}' as vmstate")
+
+
+def _check_network(host: Host, name: str, device: Properties, log: Log) -> None:
+    size = device.get("mtu")
+    if device.get("model") == "virtio" and device.get("bridge"):
+        if not host.has_bridge(device.get("bridge")):
             raise Failure(f"bridge '{device['bridge']}' does not exist\n")
+        if size is None or int(size) == 1:
+            return
+        if int(size) < SMALLEST_PACKET:
+            raise Failure(f"netdev {name}: MTU '{size}' is smaller than the IP minimum MTU '{SMALLEST_PACKET}'\n")
+        if int(size) > BRIDGE_PACKET:
+            raise Failure(f"netdev {name}: MTU '{size}' is bigger than the bridge MTU '{BRIDGE_PACKET}'\n")
+    elif size is not None:
+        log.say(f"WARN: netdev {name}: ignoring MTU '{size}', not using VirtIO or no bridge configured.")
 
 
 def _cpus(section: Options) -> int:
@@ -147,6 +181,9 @@ def _last_words(host: Host, vmid: int, section: Options) -> Iterator[list[str]]:
     for word in shlex.split(str(section.get("args", ""))):
         if word.startswith("-") and word not in _QEMU_OPTIONS and f"-{word.lstrip('-')}" not in _QEMU_OPTIONS:
             yield [f"kvm: {word}: invalid option"]
+    model = options.parts("cpu", str(section["cpu"])).get("cputype") if section.get("cpu") else None
+    if model == "host" and str(section.get("kvm", 1)) == "0":
+        yield ["kvm: CPU model 'host' requires KVM or HVF"]
     if int(section.get("vcpus", 1)) > _cpus(section):
         yield ["kvm: Invalid CPU topology: maxcpus must be equal to or greater than smp"]
     if options.megabytes(section.get("memory")) << 20 > host.emulator.datacenter.nodes[host.node].memory:

@@ -6,7 +6,12 @@ import asyncio
 
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu.actions.host import Host
-from nagaya.simulators.proxmox.qemu.actions.snapshotting import save_state, state_storage
+from nagaya.simulators.proxmox.qemu.actions.saving import (
+    check_memory,
+    running_machine,
+    save_state,
+    state_storage,
+)
 from nagaya.simulators.proxmox.tasks.runner import Log
 
 
@@ -20,8 +25,11 @@ async def suspend(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -
 
 
 async def resume(host: Host, vmid: int, log: Log, *, skip_lock: bool = False) -> None:
-    """Let it go on."""
+    """Let it go on; one that runs is left alone, whatever it is locked for."""
     async with host.lock(vmid, log):
+        process = host.process(vmid)
+        if process is not None and process.status == "running":
+            return
         configuration = host.load(vmid)
         if not skip_lock and configuration.lock != "backup":
             configuration.check_lock()
@@ -43,23 +51,24 @@ async def suspend_to_disk(
     """Save the memory of a machine and end it; its next start goes on from there."""
     async with host.lock(vmid, log):
         configuration = host.load(vmid)
+        section = configuration.options
+        if not skip_lock and configuration.lock != "backup":
+            configuration.check_lock()
         if configuration.lock == "backup":
             raise Failure("cannot suspend to disk during backup\n")
-        if not skip_lock:
-            configuration.check_lock()
-        configuration.options["lock"] = "suspending"
+        check_memory(section, memory=True)
+        section["lock"] = "suspending"
         day = host.emulator.world.clock.now().strftime("%Y-%m-%d")
-        chosen = storage or state_storage(host, configuration.options)
-        section = configuration.options
+        chosen = storage or state_storage(host, section)
         section["vmstate"] = await save_state(host, section, vmid, f"suspend-{day}", chosen, log)
+        section["runningmachine"] = running_machine(section)
         host.write(configuration, log)
-    log.say(f"State storage '{chosen}'")
     await asyncio.sleep(host.emulator.pace.task)
+    log.say("State saved, quitting")
     async with host.lock(vmid, log):
         configuration = host.load(vmid)
         if configuration.lock != "suspending":
             raise Failure("lock changed unexpectedly\n")
         host.emulator.machines.power_off(host.present(vmid))
         configuration.options["lock"] = "suspended"
-        configuration.options["runningmachine"] = "pc-i440fx-10.0+pve0"
         host.write(configuration, log)
