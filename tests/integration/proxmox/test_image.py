@@ -15,13 +15,13 @@ from nagaya.infrastructure.proxmox.image.marker import marker_of
 from nagaya.infrastructure.proxmox.image.observe import observe
 from nagaya.infrastructure.proxmox.image.removal import removal
 from nagaya.infrastructure.proxmox.image.seen import Seen, Template
-from nagaya.infrastructure.proxmox.image.users import reserved, users
+from nagaya.infrastructure.proxmox.image.users import Unaware, reserved, users
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
 from nagaya.infrastructure.proxmox.image.way import NoWay, by_connection
 from nagaya.simulators.proxmox.storages.sources import Source
 from support.proxmox_plane import GROUP, NAMESPACE, ProxmoxPlane, connection, credentials
 from support.proxmox_plane import play as play_plane
-from support.proxmox_yard import Yard
+from support.proxmox_yard import DEFINITIONS, Yard
 from support.proxmox_yard import play as play_yard
 
 URL = "https://images.example/debian-13.qcow2"
@@ -113,6 +113,22 @@ def deployment(version: str) -> dict[str, Any]:
     made = {"metadata": {"labels": labels}, "spec": machine}
     spec = {"clusterName": "shop", "selector": {"matchLabels": labels}, "template": made}
     return {"kind": "MachineDeployment", "metadata": {"name": "workers", "namespace": NAMESPACE}, "spec": spec}
+
+
+def test_an_api_that_knows_no_machines_is_not_believed() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        await plane.client.delete(DEFINITIONS, "", "proxmoxmachines.infrastructure.cluster.x-k8s.io")
+
+        async def unaware() -> str:
+            try:
+                await users(plane.client)
+            except Unaware as error:
+                return str(error)
+            return ""
+
+        assert "check --kubeconfig" in await plane.until("the kind is gone", unaware)
+
+    play_plane(scenario)
 
 
 def test_the_selector_of_a_connection_counts_too() -> None:

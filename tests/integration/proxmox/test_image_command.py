@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -22,11 +24,21 @@ from typing import Any
 
 import pytest
 
+from nagaya.api.catalog import PARTS
+from nagaya.api.crd import render
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
+from nagaya.api.proxmox.proxmox_machine_template import PROXMOX_MACHINE_TEMPLATES
+from nagaya.cli.management_api import serves
+from nagaya.kube import kubeconfig
+from nagaya.kube.client import Client
+from nagaya.kube.http import HttpTransport
 from nagaya.pki import certificates, keys
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.usages import Usage
-from nagaya.world import SystemClock
+from nagaya.world import SystemClock, World
+from support.proxmox_yard import DEFINITIONS, SECRETS
+from support.running_server import RunningServer
 
 NAGAYA = str(Path(sys.prefix) / "bin" / "nagaya")
 PATIENCE = 90.0
@@ -44,6 +56,8 @@ class Site:
     folder: Path
     image: str = ""
     authority: str = ""
+    kubeconfig: str = ""
+    """With one, the connection of the management API is used."""
 
     def control(self, method: str, path: str, body: dict[str, Any]) -> Any:
         request = urllib.request.Request(
@@ -55,6 +69,8 @@ class Site:
 
     def command(self, *arguments: str) -> list[str]:
         way = ("--url-api", self.url, "--token", "root@pam!demo", "--secret-file", str(self.folder / "secret"))
+        if self.kubeconfig:
+            return [NAGAYA, "proxmox", "image", *arguments, "--kubeconfig", self.kubeconfig]
         return [NAGAYA, "proxmox", "image", *arguments, *way, "--fingerprint", self.fingerprint]
 
     def environment(self) -> dict[str, str]:
@@ -214,3 +230,64 @@ def test_a_wrong_secret_is_told_and_shown_to_nobody(site: Site) -> None:
     done = site.run("list")
     assert done.returncode == 6
     assert "wrong-secret" not in done.stdout + done.stderr
+
+
+def test_with_a_management_api_its_connection_is_used_and_what_it_selects_stays(site: Site) -> None:
+    with RunningServer() as server:
+        site.kubeconfig = str(server.kubeconfig)
+        with asyncio.Runner() as runner:
+            runner.run(_declared(site))
+            done = site.run("add", "--url", site.image, "--origin", "debian-13")
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert "on local-lvm" in done.stdout
+            kept = site.run("prune", "--unused", "--yes")
+            assert kept.returncode == 0, kept.stderr
+            assert "it is selected by ProxmoxMachineTemplate default/workers" in kept.stdout
+            listed = json.loads(site.run("list", "-o", "json").stdout)["images"]
+            (ours,) = [each for each in listed if each["state"] == "ready"]
+            assert ours["usedBy"] == ["ProxmoxMachineTemplate default/workers"]
+            runner.run(
+                _with_client(site, lambda client: client.delete(PROXMOX_MACHINE_TEMPLATES, "default", "workers"))
+            )
+        gone = site.run("prune", "--unused", "--yes", "-o", "json")
+        assert gone.returncode == 0, gone.stderr
+        assert len(json.loads(gone.stdout)["removed"]) == 3
+
+
+async def _with_client(site: Site, work: Callable[[Client], Awaitable[Any]]) -> None:
+    found = kubeconfig.load(Path(site.kubeconfig), None)
+    client = Client(HttpTransport(found, world=World()), world=World(), field_manager="test")
+    try:
+        await work(client)
+    finally:
+        await client.close()
+
+
+async def _declared(site: Site) -> None:
+    """The kinds, a connection with its Secret, and somebody who needs the image."""
+    secret = {"token": "root@pam!demo", "secret": (site.folder / "secret").read_text()}
+    values = {name: base64.b64encode(text.encode()).decode() for name, text in secret.items()}
+    network = {"networkDevices": [{"name": "net0", "bridge": "vmbr0"}]}
+    chosen = {"network": network, "templateSelector": {"matchTags": ["debian-13"]}}
+    connection = {
+        "endpoints": [site.url],
+        "credentialsRef": {"name": "pve"},
+        "fingerprint": site.fingerprint,
+        "pool": "nagaya",
+        "defaults": {"storage": "local-lvm"},
+    }
+
+    async def work(client: Client) -> None:
+        kinds = [*PARTS["core"], *PARTS["infrastructure-proxmox"]]
+        for each in kinds:
+            await client.create(DEFINITIONS, render(each))
+        await serves(client, [each.kind for each in kinds], lambda _: None)
+        metadata = {"namespace": "default", "name": "pve"}
+        await client.create(SECRETS, {"metadata": metadata, "data": values})
+        await client.create(PROXMOX_CONNECTIONS, {"metadata": metadata, "spec": connection})
+        await client.create(
+            PROXMOX_MACHINE_TEMPLATES,
+            {"metadata": {**metadata, "name": "workers"}, "spec": {"template": {"spec": chosen}}},
+        )
+
+    await _with_client(site, work)

@@ -84,7 +84,7 @@ class HighAvailability:
 
     async def bind(self, rule: str, affinity: str, vmids: Iterable[int], *, comment: str = "") -> None:
         """A rule that machines run on different hosts, or all on one. Raises Conflict if there is one of that name, and
-        ParameterError for fewer than two machines, or for more than hosts where they are to be apart."""
+        Refused for fewer than two machines, or for more than hosts where they are to be apart."""
         given: Parameters = {
             "rule": rule,
             "type": RESOURCE_AFFINITY,

@@ -181,6 +181,16 @@ def test_a_full_storage_is_told_with_what_to_do() -> None:
     run(main())
 
 
+def test_a_pool_that_does_not_exist_is_told_with_the_command_that_makes_it() -> None:
+    async def main() -> None:
+        async with image_lab(hosts=1) as it:
+            (outcome,) = (await it.add(on_local_disks(it.publish(digest("first")), pool="nope"))).hosts
+            assert "nope" in outcome.problem
+            assert "pveum pool add" in outcome.problem
+
+    run(main())
+
+
 def test_a_vmid_that_somebody_takes_meanwhile_is_left_to_him() -> None:
     async def main() -> None:
         async with image_lab(hosts=1) as it:

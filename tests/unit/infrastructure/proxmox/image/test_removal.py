@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,12 @@ def test_a_newer_kubernetes_counts_more_than_a_later_date() -> None:
     assert [each.vmid for each in removal(seen(newer, later), NOBODY, {}, keep=1).going] == [9001]
 
 
+def test_what_is_unfinished_goes_only_by_name() -> None:
+    unfinished = build(9000, 1, template=False, tags=frozenset())
+    assert "it is unfinished" in removal(seen(unfinished), NOBODY, {}, keep=0).staying[0][1]
+    assert removal(seen(unfinished), NOBODY, {}, only=[unfinished]).going == (unfinished,)
+
+
 @pytest.mark.parametrize(
     ("template", "users", "linked", "off", "words"),
     [
@@ -53,12 +60,13 @@ def test_a_newer_kubernetes_counts_more_than_a_later_date() -> None:
         (build(9000, 1), NOBODY, {9000: ("s:base-9000-disk-0/vm-100-disk-0",)}, False, "vm-100-disk-0"),
         (build(9000, 1), NOBODY, {}, True, "pve1 is off"),
         (build(9000, 1, marker=None), NOBODY, {}, False, "Nagaya did not make it"),
+        (build(9000, 1, marker=None, read=False), NOBODY, {}, False, "pve1 could not tell of it"),
         (build(9000, 1, lock="clone"), NOBODY, {}, False, "locked (clone)"),
         (build(9000, 1, running=True, template=False), NOBODY, {}, False, "somebody started it"),
         (build(9000, 1, pool="theirs"), NOBODY, {}, False, "it is in pool theirs and was put in pool nagaya"),
         (replace(build(9000, 1), name="golden"), NOBODY, {}, False, "it is called golden"),
     ],
-    ids=["selected", "linked", "off", "foreign", "locked", "running", "moved", "renamed"],
+    ids=["selected", "linked", "off", "foreign", "unread", "locked", "running", "moved", "renamed"],
 )
 def test_what_stays_whoever_asks(
     template: Template, users: Users, linked: dict[int, tuple[str, ...]], off: bool, words: str
@@ -148,6 +156,10 @@ def test_a_list_shows_each_image_once_with_its_hosts() -> None:
             assert ours[0].shown["usedBy"] == []
             lines = table(listed(await look(it))).splitlines()
             assert lines[0].split()[0] == "NAME"
+            it.control.power_off("pve2")
+            await asyncio.sleep(5)
+            states = {each.templates[0].host: each.state for each in listed(await look(it)) if each.state == "unknown"}
+            assert states == {"pve2": "unknown"}
             assert "pve1 (9004), pve2 (9005)" in lines[1]
 
     run(main())

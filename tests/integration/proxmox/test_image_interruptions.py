@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nagaya.simulators.proxmox.faults.fault import Calls, Fault, Kind, When
+from nagaya.simulators.proxmox.faults.fault import Calls, Fault, Kind, Steps, TaskFault, TaskKind, When
 from nagaya.simulators.proxmox.pace import Pace
 from support.proxmox_image_lab import digest, image_lab, on_local_disks
 from support.virtual_run import run
@@ -74,5 +74,37 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(step: str) -> None:
             assert it.asked("/download-url") == 1
             assert it.asked("POST /nodes/pve1/qemu") - it.asked("/template") == 1
             assert it.files() == []
+
+    run(main())
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.4, 3.0, 40.0])
+def test_two_runs_at_the_same_time_end_with_one_template_for_each_host(delay: float) -> None:
+    async def main() -> None:
+        async with image_lab(hosts=2, pace=Pace(download_per_mib=0.05, full_clone_per_gib=20.0, task=2.0)) as it:
+            wanted = on_local_disks(it.publish(digest("first")))
+            first = asyncio.ensure_future(it.add(wanted))
+            await asyncio.sleep(delay)
+            second = await it.add(wanted)
+            assert (await first).complete, await first
+            assert second.complete, second
+            assert sorted(guest.node for guest in it.images().values()) == ["pve1", "pve2"]
+            assert (await it.plan(wanted)).nothing
+
+    run(main())
+
+
+def test_a_worker_that_is_killed_is_told_and_the_next_run_takes_another_vmid() -> None:
+    async def main() -> None:
+        async with image_lab(hosts=1) as it:
+            wanted = on_local_disks(it.publish(digest("first")))
+            it.control.faults.set(TaskFault(TaskKind.DIE, Steps("qmcreate", step="copy"), When(times=1)))
+            (outcome,) = (await it.add(wanted)).hosts
+            assert "was killed" in outcome.problem
+            assert "qm unlock" in outcome.problem
+            left = dict(it.center.emulator.datacenter.guests[9000].config)
+            assert (await it.add(wanted)).complete
+            assert [*it.images()] == [9002]
+            assert it.center.emulator.datacenter.guests[9000].config == left
 
     run(main())
