@@ -23,6 +23,7 @@ from nagaya.simulators.netns.host import NetnsHost
 from nagaya.simulators.proxmox.emulator import Emulator
 from nagaya.simulators.proxmox.guests.namespaces import NamespaceGuests
 from nagaya.simulators.proxmox.layouts.demo import FIRST_TEMPLATE, PASSWORD, demo
+from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.web.web import Web, served
@@ -37,20 +38,24 @@ from support.tenant_kubectl import TenantKubectl
 T = TypeVar("T")
 HOSTS = 2
 PATIENCE = 120.0
+PACE = Pace(full_clone_per_gib=0.05)
+"""Disks of which nothing is ever read are copied in no time."""
 CONNECTION = "lab"
 PARTS = "core,bootstrap-kubeadm,controlplane-hosted,ipam,infrastructure-proxmox"
+IP_ADDRESSES = "ipaddresses.ipam.cluster.x-k8s.io"
+"""Kubernetes has a kind of the same name."""
 STORY = (
     "clusters,hostedcontrolplanes,machinedeployments,machinesets,machines,kubeadmconfigs,"
     "proxmoxconnections,proxmoxclusters,proxmoxmachines,proxmoxvirtualmachines,ipaddressclaims"
 )
-OF_CLUSTERS = f"{STORY},inclusterippools,ipaddresses".replace("proxmoxconnections,", "")
+OF_CLUSTERS = f"{STORY},inclusterippools,{IP_ADDRESSES}".replace("proxmoxconnections,", "")
 """All kinds of which nothing is left when the only cluster is gone, as kubectl calls them."""
 _LOOK = 0.25
 _LOGS = ("machine", "cloud-init", "runcmd", "kubelet")
 
 
 @dataclass(slots=True)
-class Yard:
+class Site:
     """What a test acts on."""
 
     host: NetnsHost
@@ -60,6 +65,8 @@ class Yard:
     server: RunningServer
     processes: Processes
     binaries: Binaries
+    untouched: frozenset[str]
+    """The volumes that were there before Nagaya was."""
 
     @property
     def datacenter(self) -> Datacenter:
@@ -78,6 +85,7 @@ class Yard:
     async def connect(self, *options: str) -> str:
         """A user runs `nagaya proxmox connect`. Returns what it says."""
         authority, password = self.processes.folder / "pve-root-ca.pem", self.processes.folder / "password"
+        assert self.datacenter.authority is not None
         authority.write_text(self.datacenter.authority)
         password.touch(0o600)
         password.write_text(f"{PASSWORD}\n")
@@ -133,18 +141,25 @@ class Yard:
 
         return await self.until(f"{count} Machines run", all_run)
 
+    async def all_went_well(self) -> None:
+        """Nobody was warned of anything, and Proxmox VE failed at nothing."""
+        warnings = json.loads(await self.kubectl("get", "events", "--field-selector=type=Warning", "-o", "json"))
+        assert [f"{each['involvedObject']['kind']}: {each['message']}" for each in warnings["items"]] == []
+        tasks = self.emulator.tasks.known
+        assert {str(upid): task.exitstatus for upid, task in tasks.items() if task.exitstatus not in (None, "OK")} == {}
+
     async def nothing_of_clusters(self) -> None:
         """Wait until no object of a cluster is left, nor anything that was made for one."""
 
         async def gone() -> bool:
-            return not await self.get(OF_CLUSTERS)
+            secrets = [each["metadata"]["name"] for each in await self.get("secrets")]
+            return secrets == [CONNECTION] and not await self.get(OF_CLUSTERS)
 
         await self.until("no object is left", gone)
         await self.guests.quiet()
         datacenter = self.datacenter
         assert not self.virtual_machines
-        volumes = [each.id for each in datacenter.volumes.values()]
-        assert [each for each in volumes if "vm-9" not in each and "base-9" not in each] == []
+        assert {each.id for each in datacenter.volumes.values()} == self.untouched
         assert {vmid for pool in datacenter.pools.values() for vmid in pool.vms} <= set(datacenter.guests)
         assert not self.host.machines
         assert _of_machines(self.host) == []
@@ -171,20 +186,21 @@ def holds(obj: dict[str, Any], condition: str) -> bool:
 
 
 @asynccontextmanager
-async def yard(folder: Path, binaries: Binaries, packages: Path | None) -> AsyncIterator[Yard]:
+async def site(folder: Path, binaries: Binaries, packages: Path | None) -> AsyncIterator[Site]:
     """All of it, without a connection yet, and without a cluster."""
     programs = [binaries.path(name) for name in ("kubelet", "kubeadm", "kubectl")]
     world = World()
     processes = Processes("nagaya-proxmox-")
     try:
         async with NetnsHost(folder, programs=programs, packages=packages) as host:
-            emulator = Emulator(world, demo(world, hosts=HOSTS, kubernetes=binaries.release.kubernetes))
+            emulator = Emulator(world, demo(world, hosts=HOSTS, kubernetes=binaries.release.kubernetes), PACE)
             emulator.machines.backend = guests = NamespaceGuests(host)
             try:
                 async with served(emulator) as web:
                     with RunningServer() as server:
                         await _start_controllers(processes, server, str(host.gateway))
-                        yield Yard(host, emulator, guests, web, server, processes, binaries)
+                        volumes = frozenset(each.id for each in emulator.datacenter.volumes.values())
+                        yield Site(host, emulator, guests, web, server, processes, binaries, volumes)
             finally:
                 processes.end_all()
                 end_tenants(processes.folder / "hosted")
@@ -228,8 +244,8 @@ async def _said(command: Sequence[str | os.PathLike[str]]) -> str:
 
 def _of_machines(host: NetnsHost) -> list[str]:
     """What is left of machines while their host goes on, which has a bridge and folders for control groups."""
-
-    def of_host(found: str) -> bool:
-        return found.startswith("/sys/fs/cgroup") or (found.startswith("ngy") and "." not in found)
-
-    return [each for each in leftovers(host) if not of_host(each)]
+    everything = leftovers(host)
+    groups = [each for each in everything if each.startswith("/sys/fs/cgroup")]
+    bridge = [each for each in everything if each.startswith("ngy") and "." not in each]
+    found = [each for each in everything if each not in groups and each not in bridge]
+    return found + [str(each) for group in groups for each in Path(group).iterdir() if each.is_dir()]

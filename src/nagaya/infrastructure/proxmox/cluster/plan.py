@@ -148,8 +148,11 @@ def _endpoint(seen: Seen) -> Endpoint:
 
 
 def _gateway(seen: Seen, endpoint: Endpoint) -> str:
-    """The field that has the same address for a gateway; empty if none has."""
+    """The field that has the same address for a gateway; empty if none has, or if no machine is to take the address: an
+    API that runs elsewhere may well run on the router."""
     spec = seen.proxmox.spec
+    if spec.external_managed_control_plane or seen.hosted:
+        return ""
     zones = [("spec", spec.ipv4_config, spec.ipv6_config)]
     zones += [(f"zone {each.zone}", each.ipv4_config, each.ipv6_config) for each in spec.zone_config]
     for place, *configs in zones:

@@ -7,7 +7,7 @@ import itertools
 import json
 import platform
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from nagaya.simulators.netns.command import CommandFailed, Done
@@ -26,9 +26,11 @@ Answer = Callable[[Mapping[str, Any]], Awaitable[Any]]
 class NamespaceAgent:
     """Answers for one machine."""
 
-    def __init__(self, box: Box, shut_down: Callable[[], None]) -> None:
+    def __init__(self, box: Box, shut_down: Callable[[], None], restart: Callable[[], None]) -> None:
+        """`shut_down` and `restart` are what the machine does when a program in it asks for it."""
         self._box = box
         self._shut_down = shut_down
+        self._restart = restart
         self._pids = itertools.count(100)
         self._programs: dict[int, asyncio.Task[Done]] = {}
         self._commands: dict[str, Answer] = {
@@ -96,6 +98,9 @@ class NamespaceAgent:
         words = [path, *map(str, arguments.get("arg", []))]
         given = str(arguments.get("input-data") or "").encode()
         pid = next(self._pids)
+        if _restarts(words):
+            self._restart()
+            return {"pid": pid}
         run = self._box.run(words, given, timeout=_PATIENCE, errors_apart=True)
         self._programs[pid] = asyncio.get_running_loop().create_task(run)
         # Whoever never asks how it went does not want to know.
@@ -138,6 +143,17 @@ class NamespaceAgent:
         if done.code:
             raise AgentError(f"{shlex.join(command)} failed: {done.errors.decode(errors='replace').strip()}")
         return done.text
+
+
+def _restarts(words: Sequence[str]) -> bool:
+    """Whether a program restarts its machine. Namespaces have no power button of their own."""
+    match [words[0].rpartition("/")[2], *words[1:]]:
+        case ["reboot", *_] | ["systemctl", "reboot", *_]:
+            return True
+        case ["cloud-init", "clean", *options]:
+            return "--reboot" in options or "-r" in options
+        case _:
+            return False
 
 
 def _interface(link: Mapping[str, Any]) -> dict[str, Any]:

@@ -207,8 +207,8 @@ class PassiveMachine:
     @property
     def _files(self) -> dict[str, bytes]:
         shown = {BOOT_ID: f"{self._boot_id}\n".encode(), **self._written}
-        if not self._settled or self.machine.boot_data is None:
-            return shown
+        if not self._settled or self.machine.boot_data is None or INSTANCE not in self._written:
+            return shown  # what is forgotten has no result either
         result = {"v1": {"datasource": SOURCES[self.machine.boot_data.label], "errors": [*self._errors]}}
         return {RESULT: json.dumps(result, indent=1).encode() + b"\n", **shown}
 

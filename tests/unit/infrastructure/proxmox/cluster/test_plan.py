@@ -209,3 +209,11 @@ def test_the_address_of_the_router_cannot_be_that_of_the_api() -> None:
     assert "10.0.0.1, which is that of the router (spec.ipv4Config.gateway)" in steps.sentence
     zone = {"zone": "far", "ipv4Config": {**IPV4, "gateway": "10.0.0.5"}, "dnsServers": ["1.1.1.1"]}
     assert "(ipv4Config.gateway of zone far)" in plan(seen({"zoneConfig": [zone]})).sentence
+
+
+def test_an_api_that_runs_elsewhere_may_run_on_the_router() -> None:
+    router = {"controlPlaneEndpoint": {"host": "10.0.0.1", "port": 6443}}
+    reference = {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "HostedControlPlane", "name": "shop"}
+    hosted = seen(router, owner={"spec": {"controlPlaneRef": reference}})
+    for found in (hosted, seen({**router, "externalManagedControlPlane": True})):
+        assert (plan(found).reason, plan(found).sentence) == ("Provisioned", "")

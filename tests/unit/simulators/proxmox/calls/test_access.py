@@ -377,3 +377,13 @@ def test_what_root_is_given_is_not_written_down() -> None:
             assert [entry["ugid"] for entry in await lab.data("GET", "/access/acl")] == ["alice@pve"]
 
     run(main())
+
+
+def test_an_answer_to_a_second_factor_that_nobody_asked_for_is_refused() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            right = {"username": "alice@pve", "password": "alice-password"}
+            assert (await logged_in(lab, **right, otp="123456")).status == 200
+            assert (await logged_in(lab, **right, **{"tfa-challenge": "PVE:!tfa!x:00000000::x"})).status == 401
+
+    run(main())

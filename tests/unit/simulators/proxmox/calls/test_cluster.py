@@ -118,6 +118,19 @@ def test_groups_are_gone_in_9_and_there_in_8() -> None:
     run(main())
 
 
+def test_who_audits_a_host_sees_no_bridge_for_that() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path, caller = "/nodes/pve1/network", token("ops@pve!k1")
+            seen = {"users": "ops@pve", "roles": "PVEAuditor"}
+            await lab.data("PUT", "/access/acl", {"path": "/nodes/pve1", **seen})
+            assert await lab.data("GET", path, headers=caller) == []
+            await lab.data("PUT", "/access/acl", {"path": "/sdn/zones/localnetwork", **seen})
+            assert [row["iface"] for row in await lab.data("GET", path, headers=caller)] == ["vmbr0"]
+
+    run(main())
+
+
 def test_mappings_zones_and_networks_are_kept() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:

@@ -56,20 +56,26 @@ def test_graphs_have_times_that_end_now() -> None:
             assert len(points) == 60
             steps = {later["time"] - earlier["time"] for earlier, later in pairwise(points)}
             assert steps == {60}
+            now = lab.emulator.world.clock.now().timestamp()
+            assert points[-1]["time"] == now - now % 60 - 60
+            assert len(await lab.data("GET", "/nodes/pve1/rrddata", {"timeframe": "day"})) == 1440
 
     run(main())
 
 
-def test_options_of_a_host_have_a_digest() -> None:
+def test_options_of_a_host_are_read_as_its_file_has_them() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
             path = "/nodes/pve1/config"
-            digest = (await lab.data("GET", path))["digest"]
-            await lab.data("PUT", path, {"description": "here", "digest": digest})
-            assert (await lab.data("GET", path))["description"] == "here"
-            assert (await lab.ask("PUT", path, {"description": "x", "digest": digest})).status == 500
-            await lab.data("PUT", path, {"delete": "description"})
-            assert "description" not in await lab.data("GET", path)
+            assert await lab.data("GET", path) == {}
+            await lab.data("PUT", path, {"description": "one\ntwo", "digest": "0" * 40})
+            found = await lab.data("GET", path)
+            assert found["description"] == "one\ntwo\n"
+            old = await lab.ask("PUT", path, {"description": "x", "digest": "0" * 40})
+            assert old.reason.startswith("detected modified configuration")
+            both = {"description": "x", "delete": "description", "digest": found["digest"]}
+            await lab.data("PUT", path, both)
+            assert await lab.data("GET", path) == {}
 
     run(main())
 

@@ -4,7 +4,7 @@ import orjson
 
 from nagaya.simulators.proxmox.layouts.demo import demo
 from nagaya.simulators.proxmox.request import Answer, Request
-from nagaya.simulators.proxmox.state.storage import Volume
+from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from support.proxmox_lab import ProxmoxLab, proxmox_lab, token
 from support.virtual_run import run, virtual_world
 
@@ -160,5 +160,20 @@ def test_a_folder_has_a_path_of_plain_letters() -> None:
         async with proxmox_lab() as lab:
             answer = await lab.ask("POST", "/storage", {"storage": "new1", "type": "dir", "path": "/srv/a b"})
             assert answer.reason == "illegal path for directory storage: /srv/a b"
+
+    run(main())
+
+
+def test_only_some_storages_know_when_a_disk_was_made() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            rows = await lab.data("GET", "/nodes/pve1/storage/local-lvm/content")
+            assert {type(row["ctime"]) for row in rows} == {str}
+            lab.datacenter.storages["tank"] = Storage("tank", "zfspool", {"pool": "tank", "content": "images"})
+            volume = Volume("tank", "vm-100-disk-0", "images", "raw", 1 << 30, 1, "pve1", 100)
+            lab.datacenter.volumes["pve1", volume.id] = volume
+            (row,) = await lab.data("GET", "/nodes/pve1/storage/tank/content")
+            assert "ctime" not in row
 
     run(main())

@@ -33,6 +33,11 @@ async def _service(lab: ProxmoxLab) -> dict[str, Any]:
     return next(row for row in rows if row["id"] == "service:vm:300")
 
 
+async def _host(lab: ProxmoxLab, name: str) -> str | None:
+    rows: list[dict[str, Any]] = await lab.data("GET", "/cluster/resources", {"type": "node"})
+    return next(row for row in rows if row["node"] == name).get("hastate")
+
+
 def _running(lab: ProxmoxLab) -> bool:
     return lab.datacenter.guests[300].running
 
@@ -41,6 +46,7 @@ def test_a_machine_is_queued_then_started() -> None:
     async def main() -> None:
         async with _managed() as lab:
             assert (await _service(lab))["state"] == "queued"
+            assert await _host(lab, "pve3") is None
             await asyncio.sleep(25)
             assert (await _service(lab))["state"] in ("starting", "started")
             await asyncio.sleep(20)
@@ -84,11 +90,17 @@ def test_machines_of_a_dead_host_are_recovered_on_another_after_it_was_fenced() 
             assert lab.datacenter.guests[300].node == "pve3"
             await asyncio.sleep(40)
             assert (await _service(lab))["crm_state"] == "fence"
+            assert (await _host(lab, "pve3"), await _host(lab, "pve2")) == ("fence", "online")
             await asyncio.sleep(90)
             guest = lab.datacenter.guests[300]
             assert guest.node != "pve3"
             assert guest.running
             assert (await _service(lab))["crm_state"] == "started"
+            assert await _host(lab, "pve3") == "unknown"
+            status = await lab.data("GET", "/cluster/ha/status/manager_status")
+            assert status["manager_status"]["node_status"]["pve3"] == "unknown"
+            lab.datacenter.nodes["pve2"].maintenance = True
+            assert await _host(lab, "pve2") == "maintenance"
 
     run(main())
 

@@ -45,7 +45,12 @@ def test_json_keeps_its_kinds() -> None:
 
 @pytest.mark.parametrize(
     ("body", "text"),
-    [(b"[1]", "Not a HASH reference at"), (b"", "malformed JSON string"), (b"5", 'Can\'t use string ("5") as a HASH')],
+    [
+        (b"[1]", "Not a HASH reference at"),
+        (b"true", "Not a HASH"),
+        (b"", "malformed JSON string"),
+        (b"5", 'Can\'t use string ("5") as a HASH'),
+    ],
 )
 def test_json_that_is_no_object_is_a_plain_500(body: bytes, text: str) -> None:
     with pytest.raises(Unreadable) as failure:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +16,7 @@ from nagaya.simulators.netns import cloud_config
 from nagaya.simulators.netns.boot import Booted
 from nagaya.simulators.netns.command import Done
 from nagaya.simulators.proxmox.guests.backend import AgentError, Machine
+from nagaya.simulators.proxmox.guests.disk import INSTANCE, SEED
 from nagaya.simulators.proxmox.guests.first_boot import LOG, SCRIPT_FAILED
 from nagaya.simulators.proxmox.guests.namespaces import NamespaceGuests
 from nagaya.simulators.proxmox.guests.passive import RESULT
@@ -43,17 +46,41 @@ class Box:
             return Done(0, json.dumps(ADDRESSES).encode())
         if command[0] == "fails":
             return Done(3, b"out\n", b"err\n")
+        if command[:2] == ["tar", "--create"]:
+            await asyncio.sleep(1)
+            return Done(0, _archive(self.files, tuple(command[4:])))
+        if command[:2] == ["tar", "--extract"]:
+            self.files |= _unpacked(stdin)
+            return Done(0, b"")
         if command[:2] == ["sh", "-ec"]:
             self.files[command[4]] = stdin
             return Done(0, b"")
         if command[:2] == ["sh", "-c"]:
-            known = command[4] in self.files or command[4] == "fails"
+            if "cat >" in command[2]:
+                self.files[command[4]] = stdin
+            known = command[4] in self.files or command[4] in ("fails", "cloud-init")
             return Done(0 if known else 1, self.files.get(command[4], b""))
         return Done(127, b"", b"not found")
 
     async def destroy(self) -> None:
         await asyncio.sleep(1)
         self.destroyed += 1
+
+
+def _archive(files: dict[str, bytes], folders: tuple[str, ...]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for path, content in files.items():
+            if path.startswith(tuple(f"/{each}/" for each in folders)):
+                entry = tarfile.TarInfo(path[1:])
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()
+
+
+def _unpacked(archive: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        return {f"/{each.name}": found.read() for each in files if (found := files.extractfile(each)) is not None}
 
 
 @dataclass
@@ -145,6 +172,69 @@ def test_a_reset_waits_until_the_machine_before_is_gone() -> None:
         assert [box.destroyed for box in host.boxes] == [1, 0]
         assert ours.agent(100) is not None
         await ours.close()
+        assert ours.agent(100) is None
+
+    run(main())
+
+
+RESTART = {"path": "cloud-init", "arg": ["clean", "--logs", "--reboot"]}
+SEEDED = {
+    f"{SEED}/user-data": b"#cloud-config\nruncmd: [hostname]\n",
+    f"{SEED}/meta-data": b"instance-id: b\nlocal-hostname: ship-1\n",
+    f"{SEED}/.marker": b"kept",
+    "/etc/passwd": b"not kept",
+}
+SWITCH = {"/etc/cloud/cloud.cfg.d/99-test.cfg": b"datasource: {NoCloud:\n fs_label: null}\n"}
+
+
+def test_a_machine_that_restarts_itself_boots_what_was_put_on_its_disk() -> None:
+    async def main() -> None:
+        for switch, instance in (({}, "a"), (SWITCH, "b")):
+            host = Host()
+            ours = guests(host)
+            ours.power_on(machine())
+            await asyncio.sleep(10)
+            assert host.boxes[0].files[INSTANCE] == b"a\n"
+            agent = ours.agent(100)
+            assert agent is not None
+            for path, content in {**SEEDED, **switch}.items():
+                await agent.ask("file-write", {"path": path, "content": content})
+            await agent.ask("exec", RESTART)
+            assert ours.agent(100) is agent
+            await asyncio.sleep(0.1)
+            assert ours.agent(100) is None
+            await asyncio.sleep(10)
+            assert [box.destroyed for box in host.boxes] == [1, 0]
+            assert ours.agent(100) not in (None, agent)
+            booted = host.boxes[1].files
+            assert booted[INSTANCE] == f"{instance}\n".encode()
+            assert host.made[1][2] == (SEEDED[f"{SEED}/user-data"] if switch else b"#cloud-config\n")
+            assert booted[f"{SEED}/.marker"] == b"kept"
+            assert "/etc/passwd" not in booted
+            await ours.close()
+            # What is switched off loses its disk.
+            ours.power_on(machine())
+            await asyncio.sleep(10)
+            assert f"{SEED}/.marker" not in host.boxes[2].files
+            await ours.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize("later", [0.0, 0.5, 1.5, 2.5, 3.5])
+def test_a_machine_that_loses_its_power_while_it_restarts_stays_off(later: float) -> None:
+    async def main() -> None:
+        host = Host()
+        ours = guests(host)
+        ours.power_on(machine())
+        await asyncio.sleep(10)
+        agent = ours.agent(100)
+        assert agent is not None
+        await agent.ask("exec", RESTART)
+        await asyncio.sleep(later)
+        ours.power_off(100)
+        await asyncio.sleep(10)
+        assert all(box.destroyed for box in host.boxes)
         assert ours.agent(100) is None
 
     run(main())
