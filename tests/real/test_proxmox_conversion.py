@@ -1,13 +1,13 @@
-"""CAPMOX's manifests of v1alpha1 on the real API server and on the embedded one, which ask us for conversion."""
+"""CAPMOX's manifests on the real API server, which asks us for conversion, and on the embedded one, which does it.
+
+The same requests get the same answers from both.
+"""
 
 from __future__ import annotations
 
-import base64
 import json
-import ssl
-import threading
+import subprocess
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,88 +15,51 @@ import pytest
 import yaml
 
 from nagaya.api.catalog import PARTS
+from nagaya.api.conversion.convert import convert
 from nagaya.api.conversion.proxmox.objects import KINDS
-from nagaya.api.conversion.proxmox.review import convert
-from nagaya.api.conversion.proxmox.serving import with_old_version
+from nagaya.api.crd import render
 from nagaya.api.proxmox.group import GROUP, VERSION
-from nagaya.pki import keys
-from nagaya.pki.authority import CertificateAuthority
-from nagaya.pki.certificates import CertificateSpec, split_hosts, to_pem
-from nagaya.pki.usages import Usage
-from nagaya.world import World
-from real.test_crds import Kubectl, kubectl_for, remove
+from real.test_crds import PATIENCE, Kubectl, kubectl_for
+from support.answering import answering
 from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
+from unit.api.proxmox import capmox_templates
 from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents
 from unit.api.proxmox.test_kinds import EVERYTHING
 
-DEFINITIONS = [each for each in PARTS["infrastructure-proxmox"] if each.kind.kind in KINDS]
+DEFINITIONS = [each for part in PARTS.values() for each in part]
 OLD, NEW = "v1alpha1.infrastructure.cluster.x-k8s.io", "v1alpha2.infrastructure.cluster.x-k8s.io"
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers reviews."""
-
-    def do_POST(self) -> None:
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps(convert(review)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
-
-
-@pytest.fixture(scope="module")
-def client_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Where API servers ask for conversion."""
-    clock = World().clock
-    authority = CertificateAuthority.create("conversion-authority", clock)
-    names, addresses = split_hosts(["127.0.0.1"])
-    certificate, key = authority.issue_pair(
-        CertificateSpec("conversion", (), (Usage.SERVER_AUTH,), names, addresses), clock
-    )
-    pair = tmp_path_factory.mktemp("conversion") / "pair.pem"
-    pair.write_bytes(to_pem(certificate) + keys.to_pem(key))
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(pair)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        bundle = base64.b64encode(authority.certificate_pem).decode()
-        yield {"url": f"https://127.0.0.1:{server.server_address[1]}/convert", "caBundle": bundle}
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+TEMPLATES = {
+    **{f"{name}-old": each for name, each in capmox_templates.OLD.items()},
+    **{f"{name}-new": each for name, each in capmox_templates.NEW.items()},
+}
 
 
 @pytest.fixture(scope="module", params=["embedded", "real"])
-def kubectl(request: pytest.FixtureRequest, client_config: dict[str, str]) -> Iterator[Kubectl]:
-    """A server that has the kinds in both versions."""
-    binaries = installed_binaries(("kubectl",))
-    if request.param == "real":
-        plane: RealControlPlane = request.getfixturevalue("real_control_plane")
-        yield from _with_definitions(kubectl_for(plane.kubectl, plane.kubeconfig), client_config)
+def kubeconfig(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Of a server of its own that has all kinds, as `nagaya crds` prints them, and our rules."""
+    if request.param == "embedded":
+        with RunningServer() as server:
+            _define(server.kubeconfig)
+            yield server.kubeconfig
         return
-    with RunningServer() as server:
-        yield from _with_definitions(kubectl_for(binaries.path("kubectl"), server.kubeconfig), client_config)
+    with RealControlPlane(installed_binaries()) as plane:
+        _define(plane.kubeconfig)
+        with answering(plane.kubeconfig, DEFINITIONS):
+            yield plane.kubeconfig
 
 
-def _with_definitions(run: Kubectl, client_config: dict[str, str]) -> Iterator[Kubectl]:
+def _define(kubeconfig: Path) -> None:
+    run = kubectl_for(installed_binaries(("kubectl",)).path("kubectl"), kubeconfig)
+    run("apply", "--server-side", "-f", "-", given=yaml.safe_dump_all([render(each) for each in DEFINITIONS]))
     names = [f"crd/{each.kind}" for each in DEFINITIONS]
-    made = [with_old_version(each, client_config) for each in DEFINITIONS]
-    run("apply", "--server-side", "-f", "-", given=yaml.safe_dump_all(made))
-    try:
-        run("wait", "--for=condition=Established", "--timeout=30s", *names)
-        yield run
-    finally:
-        remove(run, {str(each.kind) for each in DEFINITIONS})
+    run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *names)
+
+
+@pytest.fixture
+def kubectl(kubeconfig: Path) -> Kubectl:
+    """Talks to the server."""
+    return kubectl_for(installed_binaries(("kubectl",)).path("kubectl"), kubeconfig)
 
 
 def named(path: Path) -> str:
@@ -147,6 +110,130 @@ def test_everything_can_be_said_at_once(kubectl: Kubectl) -> None:
         assert _without_nothing(found, like=EVERYTHING) == EVERYTHING
     finally:
         kubectl("delete", plural("ProxmoxMachine", NEW), "all")
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_whole_clusters_are_taken_and_what_is_of_proxmox_is_taken_as_it_is(kubectl: Kubectl, name: str) -> None:
+    template = TEMPLATES[name]
+    theirs = [each for each in template if each["kind"] in KINDS]
+    others = convert(each for each in template if each["kind"] not in KINDS).objects
+    manifests = yaml.safe_dump_all([*others, *theirs])
+    said = kubectl("apply", "-f", "-", given=manifests)
+    try:
+        assert said.count(" created") == len(template), said
+        kubectl("apply", "-f", "-", given=manifests)
+        for each in theirs:
+            for version in (OLD, NEW):
+                found = read(kubectl, each["kind"], version, each["metadata"]["name"])
+                assert found["metadata"]["generation"] == 1, "what is applied again changes nothing"
+    finally:
+        kubectl("delete", "--wait=false", "-f", "-", given=manifests)
+
+
+def machine(name: str, **spec: Any) -> dict[str, Any]:
+    """One of v1alpha1."""
+    whole = {"sourceNode": "pve1", "templateID": 100, "network": {"default": {"bridge": "vmbr0"}}, **spec}
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "ProxmoxMachine",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": whole,
+    }
+
+
+def apply(kubectl: Kubectl, manager: str, content: dict[str, Any], *, fails: bool = False) -> str:
+    arguments = ("apply", "--server-side", f"--field-manager={manager}", "-f", "-")
+    return kubectl(*arguments, given=yaml.safe_dump(content), fails=fails)
+
+
+def owned(found: Any) -> dict[str, tuple[str, Any]]:
+    """Who owns what, in which version."""
+    entries = found["metadata"]["managedFields"]
+    return {each["manager"]: (each["apiVersion"].rpartition("/")[2], each["fieldsV1"]) for each in entries}
+
+
+def test_field_managers_keep_to_their_own_version(kubectl: Kubectl) -> None:
+    name = "managed"
+    new = {**machine(name), "apiVersion": f"{GROUP}/{VERSION}", "spec": {"numSockets": 2, "memoryMiB": 4096}}
+    try:
+        apply(kubectl, "old", machine(name, numCores=2))
+        apply(kubectl, "new", new)
+        kind = plural("ProxmoxMachine", NEW)
+        found = json.loads(kubectl("get", kind, name, "-o", "json", "--show-managed-fields"))
+        managers = owned(found)
+        assert managers["new"] == ("v1alpha2", {"f:spec": {"f:memoryMiB": {}, "f:numSockets": {}}})
+        version, fields = managers["old"]
+        assert version == "v1alpha1"
+        assert fields["f:spec"]["f:network"] == {"f:default": {"f:bridge": {}}}
+        refused = apply(kubectl, "new", {**new, "spec": {"numCores": 8}}, fails=True)
+        assert 'conflict with "old"' in refused
+        assert ".spec.numCores" in refused
+        apply(kubectl, "old", machine(name))  # what a manager no longer names goes
+        spec = read(kubectl, "ProxmoxMachine", OLD, name)["spec"]
+        assert "numCores" not in spec
+        assert (spec["numSockets"], spec["memoryMiB"]) == (2, 4096)
+        assert spec["network"] == {"default": {"bridge": "vmbr0", "model": "virtio"}}
+    finally:
+        kubectl("delete", plural("ProxmoxMachine", NEW), name)
+
+
+def test_what_the_new_version_fills_in_is_seen_in_both(kubectl: Kubectl) -> None:
+    kubectl("create", "-f", "-", given=yaml.safe_dump(machine("filled")))
+    try:
+        old, new = (read(kubectl, "ProxmoxMachine", version, "filled")["spec"] for version in (OLD, NEW))
+        assert (old["full"], old["network"]) == (True, {"default": {"bridge": "vmbr0", "model": "virtio"}})
+        device = {"name": "net0", "bridge": "vmbr0", "model": "virtio", "defaultIPv4": True, "defaultIPv6": True}
+        assert (new["full"], new["network"]) == (True, {"networkDevices": [device]})
+    finally:
+        kubectl("delete", plural("ProxmoxMachine", NEW), "filled")
+
+
+def test_a_watch_tells_of_objects_in_its_own_version(kubectl: Kubectl, kubeconfig: Path) -> None:
+    program = installed_binaries(("kubectl",)).path("kubectl")
+    kind = plural("ProxmoxMachine", OLD)
+    kubectl("create", "-f", "-", given=yaml.safe_dump(machine("watched")))
+    command = [program, f"--kubeconfig={kubeconfig}", "get", kind, "watched", "--watch", "-o", "json"]
+    watching = subprocess.Popen(
+        [*command, "--output-watch-events"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        events = _events(watching)
+        assert next(events)["object"]["spec"]["network"]["default"]["bridge"] == "vmbr0"
+        patch = '{"spec": {"numCores": 4}}'
+        kubectl("patch", plural("ProxmoxMachine", NEW), "watched", "--type=merge", "-p", patch)
+        changed = next(events)
+        assert (changed["type"], changed["object"]["apiVersion"]) == ("MODIFIED", f"{GROUP}/v1alpha1")
+        assert changed["object"]["spec"]["numCores"] == 4
+        kubectl("delete", plural("ProxmoxMachine", NEW), "watched")
+        gone = next(events)
+        assert (gone["type"], gone["object"]["apiVersion"]) == ("DELETED", f"{GROUP}/v1alpha1")
+    finally:
+        watching.kill()
+        watching.communicate()
+
+
+def _events(watching: subprocess.Popen[str]) -> Iterator[Any]:
+    """What a watch prints, a line for each event."""
+    assert watching.stdout is not None
+    yield from map(json.loads, watching.stdout)
+
+
+def test_wrong_objects_of_the_old_version_are_refused_by_what_would_become_of_them(kubectl: Kubectl) -> None:
+    wrong = machine("wrong", network={"default": {"bridge": "vmbr0", "mtu": 100}})
+    said = kubectl("create", "-f", "-", given=yaml.safe_dump(wrong), fails=True)
+
+    assert "spec.network.networkDevices[0].mtu" in said
+
+
+def test_the_old_version_is_found_and_explained(kubectl: Kubectl) -> None:
+    assert f"{GROUP}/v1alpha1" in kubectl("api-versions").split()
+    said = kubectl("explain", "proxmoxmachine.spec.network", f"--api-version={GROUP}/v1alpha1")
+    assert "additionalDevices" in said
+    listed = json.loads(kubectl("get", "--raw", f"/apis/{GROUP}/v1alpha1"))
+    assert {each["kind"] for each in listed["resources"] if "Proxmox" in each["kind"]} == set(KINDS)
+    assert "preferred" not in listed
+    table = kubectl("get", plural("ProxmoxMachine", OLD), "-A")
+    assert "No resources found" in table
 
 
 def _without_nothing(value: Any, like: Any = None) -> Any:

@@ -58,7 +58,7 @@ class Desk:
         """Run a command at a terminal, and type an answer to each question when it is asked."""
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(NAGAYA, [NAGAYA, *arguments], dict(self.environment))
+            os.execve(NAGAYA, [str(NAGAYA), *arguments], dict(self.environment))
         said, waiting, end = "", dict(answers), time.monotonic() + PATIENCE
         try:
             while True:

@@ -10,9 +10,9 @@ import asyncio
 import base64
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -31,8 +31,9 @@ from nagaya.simulators.proxmox.layouts.demo import secret as root_secret
 from nagaya.simulators.proxmox.request import Answer, Request
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.world import World
-from support.crashes import Mortal, MortalLab
+from support.crashes import QUIET, Mortal, MortalLab
 from support.lab import SECRETS, holds
+from support.passing_time import PassingLoop
 from support.prepared import start_prepared
 from support.proxmox_town_layout import TOKEN, foreign, secret, town_layout
 from support.proxmox_town_manifests import Shop
@@ -41,9 +42,10 @@ from support.proxmox_town_witness import Witness
 from support.proxmox_transport import ToEmulator
 from support.virtual_run import virtual_world
 
+T = TypeVar("T")
 PARTS = ("core", "bootstrap-kubeadm", "controlplane-kubeadm", "ipam", "infrastructure-proxmox")
 PATIENCE = 1800.0
-"""Virtual seconds that a phase may take, whatever goes wrong: failures are tried again after minutes."""
+"""Seconds that a phase may take, whatever goes wrong: failures are tried again after minutes."""
 STORY = (
     "Cluster", "KubeadmControlPlane", "KubeadmConfig", "MachineDeployment", "MachineSet", "Machine",
     "ProxmoxConnection", "ProxmoxCluster", "ProxmoxMachine", "IPAddressClaim",
@@ -65,6 +67,8 @@ class Town(MortalLab):
     untouched: str = field(init=False)
     clones: dict[str, str] = field(default_factory=dict)
     """The names for which VMs were cloned, by task."""
+    patience: float = PATIENCE
+    quiet: float = QUIET
     lost: str = ""
     """The uid of the Machine whose VM was taken away."""
 
@@ -159,6 +163,15 @@ class Town(MortalLab):
         lines += ["last calls:", *(f"    {each}" for each in self.ledger.calls[-12:])]
         return "\n".join(lines)
 
+    async def rest(self) -> None:
+        """Wait until the controllers have not written for a while, or are dead."""
+        loop = asyncio.get_running_loop()
+        seen, since = len(self.mortal.writes), loop.time()
+        while loop.time() < since + self.quiet and not self.mortal.dead:
+            await asyncio.sleep(self.quiet / 12)
+            if len(self.mortal.writes) != seen:
+                seen, since = len(self.mortal.writes), loop.time()
+
     async def vm_of(self, machine: Any) -> int:
         """The VMID of a Machine."""
         found = await self.get("ProxmoxMachine", machine.spec.infrastructure_ref.name)
@@ -176,35 +189,35 @@ class Town(MortalLab):
                 await asyncio.wait([task.worker])
 
 
+Around = Callable[[Transport], Transport]
+
+
 @contextlib.asynccontextmanager
 async def town(
-    shop: Shop | None = None,
-    *,
-    seed: int = 1,
-    hosts: int = 3,
-    around: Callable[[Transport], Transport] = lambda transport: transport,
+    shop: Shop | None = None, *, seed: int = 1, hosts: int = 3, around: Around = lambda transport: transport
 ) -> AsyncIterator[Town]:
-    """A town without controllers yet, and without a cluster."""
+    """A town on the embedded server, without controllers yet, and without a cluster."""
     world = virtual_world(seed)
     server = await start_prepared(world)
-    made = _town(world, lambda: InProcessTransport(server), shop or Shop(), hosts, around)
-    await made.open()
     try:
-        yield made
+        async with assembled(
+            world, lambda: InProcessTransport(server), shop or Shop(), hosts=hosts, around=around
+        ) as made:  # fmt: skip
+            yield made
     finally:
-        await made.witness.stop()
-        await made.stop()
-        await made.emulator.close()
         await server.stop()
 
 
-def _town(
+@contextlib.asynccontextmanager
+async def assembled(
     world: World,
     transport: Callable[[], Transport],
     shop: Shop,
-    hosts: int,
-    around: Callable[[Transport], Transport],
-) -> Town:
+    *,
+    hosts: int = 3,
+    around: Around = lambda transport: transport,
+) -> AsyncIterator[Town]:
+    """A town on some server."""
     emulator = Emulator(world, town_layout(world, hosts=hosts))
     clusters = Clusters(world)
     emulator.machines.backend = TenantGuests(world, emulator.pace, clusters, version_of=_version)
@@ -216,7 +229,20 @@ def _town(
     emulator.around.append(made.count_clones)
     made.witness = Witness(made)
     made.untouched = foreign(emulator.datacenter)
-    return made
+    await made.open()
+    try:
+        yield made
+    finally:
+        await made.witness.stop()
+        await made.stop()
+        await made.control.close()
+        await emulator.close()
+
+
+def play(main: Coroutine[Any, Any, T]) -> T:
+    """Run something on virtual time."""
+    with asyncio.Runner(loop_factory=PassingLoop) as runner:
+        return runner.run(main)
 
 
 def _version(machine: Machine) -> str:

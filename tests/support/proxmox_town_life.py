@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from support.proxmox_town import PATIENCE, Town
+from support.proxmox_town import Town
 from support.proxmox_town_layout import NEW
 from support.proxmox_town_order import disorder
 
@@ -77,10 +77,12 @@ async def _upgraded(town: Town) -> bool:
 
 async def _lose_a_worker(town: Town) -> None:
     """Somebody destroys the VM of a worker, and forgets to tell."""
-    worker = min(await town.workers(), key=lambda each: str(each.metadata.name))
-    town.lost = worker.metadata.uid
-    vmid = await town.vm_of(worker)
-    await town.vanish(vmid)
+    for worker in sorted(await town.workers(), key=lambda each: str(each.metadata.name)):
+        vmid = await town.vm_of(worker)
+        if town.datacenter.nodes[town.datacenter.guests[vmid].node].online:
+            town.lost = worker.metadata.uid
+            return await town.vanish(vmid)
+    raise AssertionError("all workers are on hosts that are off")
 
 
 async def _healed(town: Town) -> bool:
@@ -146,7 +148,7 @@ async def _go_through(town: Town, phase: Phase, during: Meanwhile) -> None:
     await phase.begin(town)
     trouble = asyncio.create_task(meanwhile(), name=f"meanwhile in {phase.name}")
     try:
-        await town.until(f"the end of {phase.name}", town.reviving(done), patience=PATIENCE)
+        await town.until(f"the end of {phase.name}", town.reviving(done), patience=town.patience)
         await trouble
         await town.survive(f"the end of {phase.name}", done)
     finally:

@@ -1,9 +1,9 @@
-"""Defaults and checks for a Kubernetes elsewhere: an HTTPS server that it calls, and the configurations that say so.
+"""Defaults, checks and conversion for a Kubernetes elsewhere: an HTTPS server that it calls, and what says so to it.
 
-The embedded API server applies the same rules in its own process (`Config.rules`). The server's certificate is made
-anew at every start and its authority is written into the configurations, so there is nothing to install or renew. The
-configurations are removed in an orderly stop, unless another process has put itself there meanwhile: a webhook that
-nobody answers refuses every write.
+The embedded API server does the same in its own process (`Config.rules`, `Config.versions`). The server's certificate
+is made anew at every start and its authority is written into the configurations and CRDs, so there is nothing to
+install or renew. The configurations are removed in an orderly stop and the CRDs left without a webhook, unless another
+process has put itself there meanwhile: a webhook that nobody answers refuses every write.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from aiohttp import web
 from nagaya.api.admission import review
 from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.catalog import PARTS
+from nagaya.api.conversion.proxmox.review import convert
 from nagaya.api.definition import Definition
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.cli.old_versions import OldVersions
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, NotFound
 from nagaya.kube.patches import Apply
@@ -65,24 +67,29 @@ class AdmissionServer:
     """Serves the rules, and has the API call it for as long as it runs."""
 
     def __init__(self, client: Client, world: World, definitions: Iterable[Definition]) -> None:
+        definitions = tuple(definitions)
         self._client = client
         self._world = world
+        self._old_versions = OldVersions(client, definitions)
         self._kinds = [each.kind for each in definitions if str(each.kind) in ADMISSION]
         self._runner: web.AppRunner | None = None
         self._bundle = ""
 
     async def start(self, host: str, port: int) -> str:
         """Serve, then register. Returns the address that the API calls. Raises OSError if it cannot be listened on."""
-        authority = CertificateAuthority.create("nagaya-admission", self._world.clock)
+        authority = CertificateAuthority.create("nagaya-admission-authority", self._world.clock)
         application = web.Application(client_max_size=_LARGEST_REVIEW)
-        application.router.add_post("/default", _handler(_defaulted))
-        application.router.add_post("/validate", _handler(self._validated))
+        application.router.add_post("/default", _handler(_defaulted, "AdmissionReview"))
+        application.router.add_post("/validate", _handler(self._validated, "AdmissionReview"))
+        application.router.add_post("/convert", _handler(_converted, "ConversionReview"))
         self._runner = web.AppRunner(application, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port, ssl_context=self._tls(authority, host)).start()
         shown = f"[{host}]" if ":" in host else host
         url = f"https://{shown}:{self._runner.addresses[0][1]}"
         self._bundle = base64.b64encode(authority.certificate_pem).decode()
+        # First, because the checks of an object in another version begin with its conversion.
+        await self._old_versions.serve({"url": f"{url}/convert", "caBundle": self._bundle})
         for kind, path in _CALLS:
             content = {"webhooks": [self._webhook(each, path, f"{url}/{path}") for each in self._kinds]}
             await self._client.patch(kind, "", _NAME, Apply(content, self._client.field_manager, force=True))
@@ -101,10 +108,19 @@ class AdmissionServer:
         """Have the API call no longer, then serve no longer. Says what to do if the API cannot be told."""
         try:
             if self._bundle:
-                await asyncio.gather(*(self._remove(kind) for kind, _ in _CALLS))
+                await asyncio.gather(self._withdraw(), *(self._remove(kind) for kind, _ in _CALLS))
         finally:
             if self._runner is not None:
                 await self._runner.cleanup()
+
+    async def _withdraw(self) -> None:
+        try:
+            async with asyncio.timeout(_REMOVE_PATIENCE):
+                await self._old_versions.withdraw(self._bundle)
+        except (ApiError, NoAnswer, TimeoutError) as error:
+            why = str(error) or f"the API did not answer within {_REMOVE_PATIENCE:g} s"
+            remedy = "Start Nagaya again, with --admission or with --install-crds."
+            log.error("the API goes on asking for conversion, in vain: %s. %s", why, remedy)
 
     async def _remove(self, kind: Kind[Untyped]) -> None:
         try:
@@ -161,14 +177,18 @@ async def _defaulted(asked: Mapping[str, Any]) -> dict[str, Any]:
     return review.mutate(asked)
 
 
-def _handler(answer: Answer) -> Callable[[web.Request], Any]:
+async def _converted(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return convert(asked)
+
+
+def _handler(answer: Answer, kind: str) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.Response:
         try:
             asked = json.loads(await request.read())
         except ValueError as error:
             return web.Response(status=400, text=f"the body is not JSON: {error}")
         if not isinstance(asked, dict) or not isinstance(asked.get("request"), dict):
-            return web.Response(status=400, text="the body is not an AdmissionReview with a request")
+            return web.Response(status=400, text=f"the body is no {kind} with a request")
         return web.json_response(await answer(asked))
 
     return handle

@@ -20,6 +20,7 @@ from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.kind import Kind
 from nagaya.cli import heap, management_api
 from nagaya.cli.admission import AdmissionServer
+from nagaya.cli.old_versions import is_converted
 from nagaya.cli.plane import Plane, install
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.pods.settings import PodSettings
@@ -137,7 +138,8 @@ class _Process:
             await management_api.answers(self._client, click.echo)
             if settings.install_crds:
                 await self._install()
-            await management_api.serves(self._client, self._own_kinds(), click.echo)
+            converted = [] if settings.admission is None else list(filter(is_converted, self._own_kinds()))
+            await management_api.serves(self._client, self._own_kinds(), click.echo, convertible=converted)
             if election is None:
                 await self._lead()
             else:
@@ -159,6 +161,7 @@ class _Process:
         try:
             if admission is not None:
                 await _listening(self._rules.start(*admission), "--admission", admission)
+                await management_api.serves(self._client, self._own_kinds(), click.echo)
             await self._plane.start()
             parts, server = ", ".join(self._settings.parts), self._settings.connection.server
             click.echo(f"Running {parts} against {server}. Stop with Ctrl-C.")
@@ -182,9 +185,13 @@ class _Process:
 
     async def _install(self) -> None:
         try:
-            await install(self._client, self._settings.parts, force=False)
+            converting = self._settings.admission is not None
+            await install(self._client, self._settings.parts, force=False, converting=converting)
         except Conflict as error:
-            remedy = "Leave out --install-crds to work with the definitions that are there."
+            remedy = (
+                "Leave out --install-crds to work with the definitions that are there. Those of CAPMOX are taken over "
+                "with --admission."
+            )
             raise click.ClickException(f"the definitions are somebody else's: {error}. {remedy}") from error
         click.echo(f"Installed the definitions of {', '.join(self._settings.parts)}.")
 

@@ -20,6 +20,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "convert": ("nagaya.cli.convert:convert", "Print Cluster API manifests of older versions as v1beta2."),
     "tenant": ("nagaya.cli.tenant:tenant", "Back up and restore single tenants."),
     "kubernetes": ("nagaya.cli.kubernetes:kubernetes", "Provide the real Kubernetes programs."),
+    "proxmox": ("nagaya.cli.proxmox:proxmox", "Connect a Proxmox VE, check it, and bring images to it."),
     "simulate": ("nagaya.cli.simulate:simulate", "Start emulated systems for tries, demos and tests."),
 }
 

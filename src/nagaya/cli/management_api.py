@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Final
 
 from nagaya.api.catalog import PARTS
@@ -50,18 +51,24 @@ async def answers(client: Client, tell: Tell) -> None:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-async def serves(client: Client, kinds: Collection[Kind[Any]], tell: Tell) -> None:
-    """Wait until the API serves kinds that definitions add to it. Raises ApiError if it may not be asked for them."""
+async def serves(
+    client: Client, kinds: Collection[Kind[Any]], tell: Tell, *, convertible: Collection[Kind[Any]] = ()
+) -> None:
+    """Wait until the API serves kinds that definitions add to it. Raises ApiError if it may not be asked for them.
+
+    Those that are `convertible` may be there in any version: whoever converts them has them served in the right one.
+    """
     told: list[str] = []
     while True:
         try:
             listing = await client.list(_DEFINITIONS)
             known = {each.metadata.name: each for each in listing.items}
-            absent = missing(kinds, known)
+            absent = missing(kinds, known, convertible)
             if absent and absent != told:
                 told = absent
                 tell(_explain(absent, kinds))
-            if not absent or await _appear(client, kinds, known, listing.resource_version):
+            still = partial(missing, kinds, convertible=convertible)
+            if not absent or await _appear(client, still, known, listing.resource_version):
                 break
         except (*_PASSES, Expired) as error:
             tell(f"Waiting for the management API. {error}")
@@ -71,7 +78,7 @@ async def serves(client: Client, kinds: Collection[Kind[Any]], tell: Tell) -> No
 
 
 async def _appear(
-    client: Client, kinds: Collection[Kind[Any]], known: dict[str, Untyped], resource_version: str
+    client: Client, absent: Callable[[dict[str, Untyped]], list[str]], known: dict[str, Untyped], resource_version: str
 ) -> bool:
     """Follow the definitions until nothing is missing; False if the server ends the watch before."""
     async with aclosing(client.watch(_DEFINITIONS, resource_version=resource_version)) as events:
@@ -80,12 +87,14 @@ async def _appear(
                 known[event.object.metadata.name] = event.object
                 if event.type == "DELETED":
                     del known[event.object.metadata.name]
-                if not missing(kinds, known):
+                if not absent(known):
                     return True
     return False
 
 
-def missing(kinds: Iterable[Kind[Any]], definitions: Mapping[str, Untyped]) -> list[str]:
+def missing(
+    kinds: Iterable[Kind[Any]], definitions: Mapping[str, Untyped], convertible: Collection[Kind[Any]] = ()
+) -> list[str]:
     """The kinds, by plural and group, that definitions do not make the API serve in the version that is needed."""
     absent = []
     for kind in kinds:
@@ -93,13 +102,15 @@ def missing(kinds: Iterable[Kind[Any]], definitions: Mapping[str, Untyped]) -> l
         definition = definitions.get(name)
         if definition is None:
             absent.append(name)
-        elif not _is_served(definition, kind.version):
+        elif not _is_served(definition, None if kind in convertible else kind.version):
             absent.append(f"{name} in {kind.version}")
     return sorted(absent)
 
 
-def _is_served(definition: Untyped, version: str) -> bool:
-    served = any(each.get("name") == version and each.get("served") for each in definition.at("spec", "versions") or ())
+def _is_served(definition: Untyped, version: str | None) -> bool:
+    """Whether a version is served; any version without one."""
+    versions = definition.at("spec", "versions") or ()
+    served = any(each.get("name") == (version or each.get("name")) and each.get("served") for each in versions)
     conditions = definition.at("status", "conditions") or ()
     established = any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
     return served and established

@@ -18,6 +18,7 @@ from nagaya.api.crd import render
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
 from nagaya.api.untyped import Untyped
+from nagaya.cli.old_versions import bring_up_to_date
 from nagaya.clusters.certificates.key_maker import KeyMaker
 from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.kube.cache.cache import Cache
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from nagaya.controlplane.hosted.host.settings import HostSettings
     from nagaya.controlplane.hosted.pods.settings import PodSettings
     from nagaya.infrastructure.proxmox.client.transport import Transport as ProxmoxTransport
+    from nagaya.infrastructure.proxmox.connection.connections import Connections
     from nagaya.infrastructure.simulated.tenants import Tenants
 
 QPS: Final = 100.0
@@ -122,6 +124,8 @@ class Plane:
         unless told otherwise.
         """
         self.tenants: Tenants | None = None
+        self.connections: Connections | None = None
+        """The ways to Proxmox VE, with a trace of what was asked."""
         dialers = dialers or partial(PortForward, world=world)
         if SIMULATED in parts:
             # Only now, because they bring a whole API server with them.
@@ -164,8 +168,8 @@ class Plane:
             from nagaya.infrastructure.proxmox.virtual_machine.connected import ConnectedLinks
 
             measured = ClientMetrics(self.metrics.registry)
-            connections = Connections(self.client, cache, world, transport=proxmox, metrics=measured, guard=guard)
-            shared |= {"connections": connections, "links": ConnectedLinks(connections)}
+            self.connections = Connections(self.client, cache, world, transport=proxmox, metrics=measured, guard=guard)
+            shared |= {"connections": self.connections, "links": ConnectedLinks(self.connections)}
         for part in parts:
             if part == HOSTED and hosting is None:
                 continue
@@ -200,16 +204,18 @@ def _labelled(value: str) -> Callable[[ObjectMeta], bool]:
     return lambda metadata: metadata.labels.get(WATCH_FILTER) == value
 
 
-async def install(client: Client, parts: Collection[str], *, force: bool = True) -> None:
+async def install(client: Client, parts: Collection[str], *, force: bool = True, converting: bool = False) -> None:
     """Have the API serve the kinds of some parts. What is there already is brought up to date.
 
-    Without `force` it raises Conflict where that would change what somebody else has installed.
+    Without `force` it raises Conflict where that would change what somebody else has installed. Kinds that have an old
+    version keep it; who is `converting` brings them up to date later, when it can be asked.
     """
     for part in parts:
         for definition in DEFINITIONS[part]:
-            content = render(definition)
-            patch = Apply(content, client.field_manager, force)
-            await client.patch(_CRDS, "", content["metadata"]["name"], patch)
+            if not await bring_up_to_date(client, definition, force=force, converting=converting):
+                content = render(definition)
+                patch = Apply(content, client.field_manager, force)
+                await client.patch(_CRDS, "", content["metadata"]["name"], patch)
     await asyncio.gather(*(_served(client, each.kind) for part in parts for each in DEFINITIONS[part]))
 
 

@@ -12,6 +12,7 @@ import click
 from nagaya.cli.addresses import address
 
 if TYPE_CHECKING:
+    from nagaya.simulators.proxmox.emulator import Emulator
     from nagaya.simulators.proxmox.state.datacenter import Datacenter
     from nagaya.simulators.proxmox.web.web import Web
 
@@ -50,26 +51,35 @@ def simulate() -> None:
     help="How long clones, starts and boots take: little, so that a try is short, or what a modest host needs.",
 )
 @click.option(
+    "--boot",
+    type=click.Choice(["nothing", "simulated"]),
+    default="nothing",
+    show_default=True,
+    help="What machines do with their boot data: nothing, or become Nodes of a simulated cluster, whose API is then at "
+    "its address on this computer, such as 127.0.0.10:6443.",
+)
+@click.option(
     "--seed",
     type=int,
     help="Where chance begins, to see the same again: numbers, secrets, mishaps. Anybody can then guess the token.",
 )
-def proxmox(listen: tuple[str, int], layout: str, hosts: int, pace: str, seed: int | None) -> None:
+def proxmox(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot: str, seed: int | None) -> None:
     """An emulated Proxmox VE data center with templates, until Ctrl-C.
 
-    It speaks PVE's API over HTTPS, each host on a port of its own. Machines that are started in it run nothing. Power
-    of hosts, mishaps and counts of calls are under /nagaya on each host.
+    It speaks PVE's API over HTTPS, each host on a port of its own. Machines that are started in it run nothing; with
+    --boot simulated they become Nodes of simulated clusters all the same. Power of hosts, mishaps and counts of calls
+    are under /nagaya on each host.
 
     \b
     Examples:
-      nagaya simulate proxmox
+      nagaya simulate proxmox --boot simulated
       nagaya simulate proxmox --hosts 5 --pace realistic --listen 127.0.0.1:18006
       nagaya simulate proxmox --layout lab
     """
-    asyncio.run(_run(listen, layout, hosts, pace, seed))
+    asyncio.run(_run(listen, layout, hosts, pace, boot, seed))
 
 
-async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, seed: int | None) -> None:
+async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot: str, seed: int | None) -> None:
     import random
 
     from nagaya.simulators.proxmox.control.control import Control
@@ -84,6 +94,8 @@ async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, seed
     world = World() if seed is None else World(random=random.Random(seed))
     datacenter = lab() if layout == "lab" else demo(world, hosts=hosts)
     emulator = Emulator(world, datacenter, realistic() if pace == "realistic" else Pace())
+    if boot == "simulated":
+        _boot_simulated(emulator)
     control = Control(emulator)
     ControlWeb(control)
     stopping = asyncio.Event()
@@ -103,6 +115,19 @@ async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, seed
     finally:
         await control.close()
         await emulator.close()
+
+
+def _boot_simulated(emulator: Emulator) -> None:
+    """Have machines become Nodes of clusters that are in this process too, each at a port of its own."""
+    import logging
+
+    # Only now, because they bring a whole API server with them.
+    from nagaya.simulators.proxmox.guests.clusters import Clusters
+    from nagaya.simulators.proxmox.guests.tenants import TenantGuests
+
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    world = emulator.world
+    emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True))
 
 
 def addresses(listen: tuple[str, int], names: list[str]) -> Mapping[str, tuple[str, int]]:

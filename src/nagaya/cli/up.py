@@ -156,6 +156,7 @@ async def _start(
 
 def _config(data_dir: Path, host: str, port: int, audit: tuple[Path, str] | None) -> Config:
     from nagaya.api.admission.catalog import ADMISSION
+    from nagaya.api.conversion.proxmox.in_process import IN_PROCESS
     from nagaya.apiserver.server import Config
     from nagaya.apiserver.web.audit import AuditSettings, Level
 
@@ -170,6 +171,7 @@ def _config(data_dir: Path, host: str, port: int, audit: tuple[Path, str] | None
         addresses=addresses,
         nodes=True,
         rules=ADMISSION,
+        versions=IN_PROCESS,
         audit=settings,
         metrics=True,
     )

@@ -6,6 +6,8 @@ import base64
 
 import pytest
 
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
+from nagaya.cli.in_process import InProcessTransport
 from nagaya.infrastructure.proxmox.client import Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client.errors import Unauthorized
 from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unsuitable
@@ -13,6 +15,7 @@ from nagaya.infrastructure.proxmox.connection.establishing.establish import adop
 from nagaya.infrastructure.proxmox.connection.establishing.management import (
     TOKEN_IN_THE_MAKING,
     TOKENS_TO_REMOVE,
+    Management,
     NotManaged,
 )
 from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked
@@ -20,6 +23,7 @@ from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import USUAL
+from nagaya.kube.client import Client
 from nagaya.kube.patches import Merge
 from nagaya.simulators.proxmox.state.access import Token as KnownToken
 from nagaya.simulators.proxmox.state.access import User
@@ -231,6 +235,47 @@ def test_two_who_work_on_one_connection_at_once_are_told() -> None:
     play(scenario)
 
 
+def test_what_the_management_api_would_refuse_later_is_said_now() -> None:
+    async def scenario(office: Office) -> None:
+        assert office.server is not None
+        with pytest.raises(NotManaged, match=r"kubectl create namespace nowhere`. Nothing was made in Proxmox VE"):
+            await Management(office.client, "nowhere", NAME).read()
+        nobody = Client(InProcessTransport(office.server, "bob", ()), world=office.world)
+        with pytest.raises(NotManaged, match=r"does not take the connection default/proxmox: .*[Ff]orbidden"):
+            await Management(nobody, NAMESPACE, NAME).read()
+        with pytest.raises(NotManaged, match=r"is invalid|Invalid"):
+            await Management(office.client, NAMESPACE, "No_Name").read()
+        await office.server.stop()
+        with pytest.raises(NotManaged, match="does not answer, and nothing was made in Proxmox VE"):
+            await Management(office.client, NAMESPACE, NAME).read()
+
+    play(scenario)
+
+
+def test_a_connection_that_is_being_deleted_is_left_to_go() -> None:
+    async def scenario(office: Office) -> None:
+        await office.make()
+        held = Merge({"metadata": {"finalizers": ["example.com/held"]}})
+        await office.client.patch(PROXMOX_CONNECTIONS, NAMESPACE, NAME, held)
+        await office.client.delete(PROXMOX_CONNECTIONS, NAMESPACE, NAME)
+        with pytest.raises(NotManaged, match="is being deleted"):
+            await office.make(rotate=True)
+
+    play(scenario)
+
+
+def test_a_connection_of_another_data_center_is_left_alone() -> None:
+    async def scenario(office: Office) -> None:
+        await office.make()
+        status = {"datacenter": "elsewhere-0123456789"}
+        patch = Merge({"status": status})
+        await office.client.patch(PROXMOX_CONNECTIONS, NAMESPACE, NAME, patch, subresource="status")
+        with pytest.raises(Unsuitable, match="belongs to the Proxmox VE elsewhere-0123456789"):
+            await office.make()
+
+    play(scenario)
+
+
 def test_a_user_who_is_disabled_or_expired_is_not_enabled_behind_anybodys_back() -> None:
     async def scenario(office: Office) -> None:
         office.access.users["nagaya@pve"] = User(enable=False)
@@ -274,7 +319,7 @@ def test_what_nobody_asked_for_is_chosen_and_told() -> None:
         (Scope(storages=("nope",)), r"no storage for disks \(content images\) nope. There are: local-lvm, shared"),
         (Scope(storages=("local",)), "no storage for disks"),
         (Scope(iso_storage="local-lvm"), r"no storage for CDs \(content iso\) local-lvm"),
-        (Scope(bridges=("vmbr9",)), "no bridge or virtual network vmbr9. There are: vmbr0"),
+        (Scope(bridges=("vmbr9",)), "no bridge or virtual network vmbr9. There are: localnetwork/vmbr0"),
         (Scope(zones=("lan",)), "no zone with a network lan"),
         (Scope(hosts=("pve7",)), "no host pve7. There are: pve1, pve2, pve3"),
         (Scope(templates=(100,)), "no template 100. There are: 9001, 9002, 9003"),

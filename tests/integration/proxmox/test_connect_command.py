@@ -15,6 +15,7 @@ from nagaya.infrastructure.proxmox.client import Facts, Proxmox, Token, Trust, e
 from nagaya.world import World
 from support.controllers_process import RUNNING, Controllers
 from support.proxmox_commands import Desk, desk
+from support.pveum import run_all
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,7 @@ async def test_a_new_user_gets_from_nothing_to_a_connection_that_is_ready(user: 
         )
         assert code == 0, said
         assert "ProxmoxConnection default/proxmox is ready." in said
+        assert "Hosts are recognised by the authority of their cluster from now on" in said
         assert "demo-password" not in said
         (first,) = await tokens(user)
         assert first in said
@@ -120,6 +122,30 @@ async def test_manifests_are_printed_instead_and_work(user: Desk) -> None:
     assert connection["spec"]["credentialsRef"] == {"name": "printed"}
     assert len(await tokens(user)) == len(before) + 1
     assert "make the token" in done.stderr
+
+
+async def test_a_token_made_by_the_printed_commands_is_stored_without_a_password(user: Desk, tmp_path: Path) -> None:
+    scope = ("--pool", "by-hand", "--storage", "local-lvm", "--iso-storage", "local", "--bridge", "vmbr0")
+    scope = (*scope, "--template", "9001", "--service-user", "by-hand@pve")
+    printed = user.nagaya("proxmox", "connect", user.url, *scope, "--print-commands")
+    assert printed.returncode == 0, printed
+    client = root(user)
+    answers = await run_all(client, printed.stdout.splitlines())
+    await client.close()
+    secret = tmp_path / "secret"
+    secret.write_text(next(str(each["value"]) for each in answers if isinstance(each, dict) and "value" in each))
+    words = ("--token", "by-hand@pve!nagaya", "--secret-file", str(secret), "--fingerprint", user.fingerprint)
+    done = user.nagaya("proxmox", "connect", user.url, *scope, *words, "-o", "yaml", "--name", "by-hand")
+    assert done.returncode == 0, done
+    stored, connection = yaml.safe_load_all(done.stdout)
+    assert connection["spec"]["pool"] == "by-hand"
+    assert stored["data"].keys() == {"token", "secret", "url", "root_ca"}
+    assert secret.read_text() not in done.stderr
+
+    wrong = user.nagaya("proxmox", "connect", user.url, *words, "-o", "yaml", "--pool", "nagaya")
+    assert wrong.returncode == 7, wrong
+    assert "lacks VM.Audit on /pool/nagaya" in wrong.stderr
+    assert "pveum acl modify /pool/nagaya --users by-hand@pve" in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from nagaya.infrastructure.proxmox.client.transport import Answer, ReplyLost, Re
 from support.proxmox_yard import Yard, play
 
 
-def test_a_host_that_is_off_gets_no_machines_and_keeps_nobody_waiting() -> None:
+def test_cappx_123_a_host_that_is_off_gets_no_machines_and_keeps_nobody_waiting() -> None:
     async def scenario(yard: Yard) -> None:
         yard.control.power_off("pve2")
         await yard.cluster()

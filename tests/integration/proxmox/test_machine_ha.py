@@ -62,6 +62,9 @@ def test_capmox_216_a_machine_is_handed_to_the_ha_manager_and_taken_from_it() ->
         await yard.node_joined("a")
         await asyncio.sleep(300)
         assert (await yard.says("a"))["Ready"][0] == "True"
+        yard.there.transport.sent.clear()
+        await asyncio.sleep(300)
+        assert set(yard.there.transport.asked()) == {"GET /cluster/resources", "GET /cluster/status"}
         await yard.delete("a")
         await yard.gone("a")
         assert resources(yard) == {}
@@ -179,6 +182,9 @@ def test_machines_of_one_role_share_a_rule_and_one_that_finds_no_room_is_added_l
         assert (facts["type"], facts["affinity"]) == ("resource-affinity", "negative")
         members = str(facts["resources"]).split(",")
         assert len(members) == 3
+        await asyncio.sleep(60)
+        images = [each.id for each in yard.there.emulator.datacenter.volumes.values() if "user-data" in each.id]
+        assert images == [], "boot data go also where the rule has no room"
         outside = next(n for n in names if f"vm:{made[n].spec.virtual_machine_id}" not in members)
         inside = next(n for n in names if n != outside)
         await yard.delete(inside)
@@ -254,5 +260,44 @@ def test_what_was_removed_from_the_manager_by_hand_is_put_back() -> None:
         resources(yard).clear()
         await asyncio.sleep(120)
         assert len(resources(yard)) == 1
+
+    managed(scenario)
+
+
+def test_a_vm_that_somebody_has_the_manager_stop_stays_off() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", ha=HA)
+        (made,) = await yard.provisioned("a")
+        await yard.node_joined("a")
+        await asyncio.sleep(60)
+        resources(yard)[f"vm:{made.spec.virtual_machine_id}"]["state"] = "stopped"
+        await asyncio.sleep(1000)
+        assert not yard.there.emulator.datacenter.guests[made.spec.virtual_machine_id or 0].running
+        status, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
+        assert (status, reason) == ("False", "Stopped")
+        assert "left to the HA manager, which says: stopped" in message
+        resources(yard)[f"vm:{made.spec.virtual_machine_id}"]["state"] = "started"
+        await asyncio.sleep(120)
+        assert (await yard.says("a"))["VirtualMachineHealthy"][:2] == ("True", "Running")
+
+    managed(scenario)
+
+
+def test_capmox_212_a_vm_that_the_manager_gave_up_on_is_told_with_what_to_do() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", ha=HA)
+        (made,) = await yard.provisioned("a")
+        vmid = made.spec.virtual_machine_id or 0
+        yard.there.emulator.machines.power_off(yard.there.emulator.datacenter.guests[vmid])
+        resources(yard)[f"vm:{vmid}"]["crm"] = "error"
+        await asyncio.sleep(120)
+        status, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
+        assert (status, reason) == ("False", "Stopped")
+        assert "given up on it" in message
+        await yard.delete("a")
+        await yard.gone("a")
+        await yard.nothing_left()
 
     managed(scenario)

@@ -74,7 +74,7 @@ def test_capmox_506_a_cloud_init_that_never_ends_is_told_with_what_it_says() -> 
     play(scenario)
 
 
-def test_a_cloud_init_that_failed_is_told_and_its_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_capmox_9_a_cloud_init_that_failed_is_told_and_its_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     error = f"('scripts-user', RuntimeError('kubeadm join --token {TOKEN} failed'))"
     monkeypatch.setattr(PassiveMachine, "_errors", property(lambda machine: (error,)))
 

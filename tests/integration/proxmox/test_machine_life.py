@@ -18,7 +18,7 @@ VERSIONS = ["9.2.11", "8.4.5"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_three_machines_are_made_on_three_hosts_and_leave_nothing_behind(version: str) -> None:
+def test_omni_51_three_machines_are_made_on_three_hosts_and_leave_nothing_behind(version: str) -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         for name in ("a", "b", "c"):

@@ -21,6 +21,7 @@ from nagaya.infrastructure.proxmox.privileges.roles import privileges
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.kube.patches import Merge
+from nagaya.simulators.proxmox.guests.disk import INSTANCE
 from nagaya.simulators.proxmox.guests.passive import PassiveGuests, PassiveMachine
 from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_yard import NAMESPACE, SECRETS, Yard, play
@@ -290,3 +291,21 @@ def test_rights_that_come_while_a_guest_is_on_its_way_change_nothing_for_it() ->
 def test_the_rights_for_it_are_named_as_the_version_has_them() -> None:
     assert "VM.Monitor" in privileges(Place.MACHINES, (8, 4), (Feature.NATIVE,))
     assert "VM.GuestAgent.Unrestricted" in privileges(Place.MACHINES, (9, 2), (Feature.NATIVE,))
+
+
+def test_a_guest_that_stopped_on_its_way_to_the_restart_is_told_to_restart_once_more() -> None:
+    """As if the program had forgotten the instance and ended before it restarted the guest."""
+
+    async def scenario(yard: Yard) -> None:
+        without_uploads(yard)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PassiveMachine, "_reboot", lambda machine: None)
+            patch.setattr(PassiveMachine, "_settled", property(lambda machine: INSTANCE in machine.disk.files))
+            await yard.cluster()
+            await yard.machine("a", timeouts={"bootSeconds": 300})
+            await asyncio.sleep(200)
+            message = (await yard.says("a"))["VirtualMachineProvisioned"][2]
+            assert "starts for the first time" in message
+        await yard.provisioned("a", within=600)
+
+    play(scenario)

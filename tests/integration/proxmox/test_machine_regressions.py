@@ -17,6 +17,8 @@ from nagaya.infrastructure.proxmox.client.transport import Answer, Request
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.kube.patches import Merge
+from nagaya.simulators.proxmox.guests import passive
+from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_yard import NAMESPACE, TAGS, Yard, play
 
@@ -350,5 +352,105 @@ def test_capmox_252_a_missing_privilege_is_named_with_its_path(lacking: str, wor
         assert all(word in message for word in words), message
         access.roles |= whole
         await yard.provisioned("a", within=900)
+
+    play(scenario)
+
+
+def clones(yard: Yard) -> list[tuple[str, bytes]]:
+    """Which templates were cloned, and how."""
+    sent = [request for _, request in yard.there.transport.sent if request.path.endswith("/clone")]
+    return [(request.path.split("/")[-2], request.body) for request in sent]
+
+
+def test_capmox_451_alike_templates_on_the_storage_of_each_host_are_cloned_where_they_are() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        for name in ("a", "b", "c"):
+            await yard.machine(name)
+        await yard.provisioned("a", "b", "c")
+        assert sorted(vmid for vmid, _ in clones(yard)) == ["9001", "9002", "9003"]
+        assert not any(b"target=" in body for _, body in clones(yard))
+
+    play(scenario)
+
+
+def test_capmox_107_a_host_that_cannot_get_the_template_is_told_and_not_tried() -> None:
+    async def scenario(yard: Yard) -> None:
+        for vmid in (9002, 9003):
+            del yard.there.emulator.datacenter.guests[vmid]
+        await yard.cluster(allowedNodes=["pve2"])
+        await yard.machine("a")
+        await asyncio.sleep(60)
+        _, reason, message = (await yard.says("a"))["VirtualMachineProvisioned"]
+        assert reason == "NoSuitableHost"
+        assert "pve2: " in message
+        assert clones(yard) == []
+
+    play(scenario)
+
+
+def test_karpenter_188_a_vm_is_destroyed_only_when_it_has_stopped() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a")
+        await yard.provisioned("a")
+        await yard.delete("a")
+        await yard.gone("a", within=600)
+        ended = {each.upid.type: each for each in yard.there.emulator.tasks.known.values()}
+        stop, destroy = ended["qmstop"], ended["qmdestroy"]
+        assert (stop.exitstatus, destroy.exitstatus) == ("OK", "OK")
+        assert destroy.upid.starttime - stop.upid.starttime >= 100
+        assert tasks(yard, "qmdestroy") == 1
+        await yard.nothing_left()
+
+    play(scenario, pace=Pace(stop=100))
+
+
+def test_capmox_5_a_clone_whose_reply_was_lost_is_found_and_no_second_one_made() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        send = yard.there.transport.send
+        lost: list[str] = []
+
+        async def losing(endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
+            answer = await send(endpoint, trust, request)
+            if request.path.endswith("/clone") and not lost:
+                lost.append(request.path)
+                await asyncio.sleep(3600)  # the process ends before the answer is there
+            return answer
+
+        vars(yard.there.transport)["send"] = losing
+        await yard.machine("a")
+
+        async def cloned() -> bool:
+            return bool(lost)
+
+        await yard.until(cloned, 60, ("a",))
+        await yard.stop()
+        assert not (await yard.get("a")).status.task_ref
+        await yard.start()
+        await yard.provisioned("a")
+        assert tasks(yard, "qmclone") == 1
+        assert len(guests(yard)) == 1
+
+    play(scenario)
+
+
+def test_capmox_607_the_address_of_the_api_is_not_taken_for_one_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine that leads the control plane has it on its interface."""
+    real = passive.configured
+
+    def leading(*given: Any) -> dict[str, tuple[str, list[str]]]:
+        return {name: (shown, ["10.0.0.5/32", *found]) for name, (shown, found) in real(*given).items()}
+
+    monkeypatch.setattr(passive, "configured", leading)
+
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster(addressing="dhcp", controlPlaneEndpoint={"host": "10.0.0.5", "port": 6443})
+        await yard.machine("a")
+        (made,) = await yard.provisioned("a")
+        found = [each.address for each in made.status.addresses if each.type == "InternalIP"]
+        assert len(found) == 1
+        assert "10.0.0.5" not in found
 
     play(scenario)

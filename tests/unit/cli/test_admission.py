@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import ssl
+from typing import Any
 
+import aiohttp
 import pytest
 
 from nagaya.api.catalog import PARTS
@@ -60,3 +63,48 @@ async def test_what_cannot_be_removed_is_named_with_the_remedy(caplog: pytest.Lo
         await rules.stop()
     assert "kubectl delete mutatingwebhookconfiguration nagaya" in caplog.text
     assert "kubectl delete validatingwebhookconfiguration nagaya" in caplog.text
+    assert "the API goes on asking for conversion" not in caplog.text, "of what has no old version"
+
+
+async def test_an_old_version_whose_webhook_cannot_be_withdrawn_is_named_with_the_remedy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world, server = World(), FakeServer()
+    server.down = True
+    rules = AdmissionServer(server.client(world), world, PARTS["infrastructure-proxmox"])
+    with pytest.raises(NoAnswer):
+        await rules.start("127.0.0.1", 0)
+    with caplog.at_level(logging.ERROR):
+        await rules.stop()
+    assert "the API goes on asking for conversion, in vain" in caplog.text
+    assert "Start Nagaya again, with --admission or with --install-crds" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "said"),
+    [
+        ("convert", {"request": {"uid": "u", "objects": []}}, 200, '"uid": "u"'),
+        ("convert", {}, 400, "the body is no ConversionReview with a request"),
+        ("validate", [], 400, "the body is no AdmissionReview with a request"),
+        ("convert", None, 400, "the body is not JSON"),
+    ],
+)
+async def test_what_is_no_review_is_refused(path: str, body: Any, code: int, said: str) -> None:
+    world = World()
+    server = await ApiServer.start(Config(), world)
+    client = Client(InProcessTransport(server), world=world, field_manager="test")
+    rules = AdmissionServer(client, world, PARTS["core"])
+    try:
+        url = await rules.start("127.0.0.1", 0)
+        unverified = ssl.create_default_context()
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        given = {"data": "{"} if body is None else {"json": body}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/{path}", ssl=unverified, **given) as answer,
+        ):
+            assert answer.status == code
+            assert said in await answer.text()
+    finally:
+        await rules.stop()
+        await server.stop()

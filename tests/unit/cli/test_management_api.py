@@ -46,6 +46,13 @@ def test_a_kind_is_missing_unless_its_version_is_served(found: Untyped | None, e
     assert missing([SETS], {} if found is None else {NAME: found}) == expected
 
 
+def test_a_kind_that_is_converted_may_be_there_in_any_version() -> None:
+    assert missing([SETS], {NAME: definition(version="v1beta1")}, convertible=[SETS]) == []
+    assert missing([SETS], {NAME: definition(established="False")}, convertible=[SETS]) == [f"{NAME} in {SETS.version}"]
+    assert missing([SETS], {NAME: definition(served=False)}, convertible=[SETS]) == [f"{NAME} in {SETS.version}"]
+    assert missing([SETS], {}, convertible=[SETS]) == [NAME]
+
+
 def test_an_api_that_is_away_is_mentioned_once_and_waited_for() -> None:
     async def main() -> None:
         server, told = FakeServer(), list[str]()

@@ -30,7 +30,7 @@ LATER = datetime(2026, 11, 1, 13, 0, tzinfo=UTC)
 A = Key("default", "a")
 CONDITION = {
     "type": "object",
-    "required": ["type", "status"],
+    "required": ["type", "status", "reason", "message", "lastTransitionTime"],
     "properties": {
         **{name: {"type": "string"} for name in ("type", "status", "reason", "message", "lastTransitionTime")},
         "observedGeneration": {"type": "integer"},
@@ -260,6 +260,21 @@ async def test_a_field_that_is_left_out_is_removed_even_if_another_manager_claim
     await here.api.status(BOATS, here.boat, BoatStatus(size=3), conditions={"Ready"}, fields={"size", "phase"})
     assert here.boat.status == BoatStatus(size=3)
     assert (await here.client.get(BOATS, "default", "a")).status == BoatStatus(size=3)
+
+
+async def test_a_condition_is_removed_whole_though_another_manager_claims_a_part_of_it(here: Here) -> None:
+    """As when one controller hands a machine over to another, which says more, and takes it back in the end."""
+    first = set_condition((), condition("Ready", False, "Handed", "Over."), now=NOW, generation=1)
+    handed = {"status": {"conditions": msgspec.to_builtins(first)}}
+    await here.client.patch(BOATS, "default", "a", Apply(handed, "somebody-else"), subresource="status")
+    await here.cache.current()
+    second = set_condition((), condition("Ready", False, "Taken", "Seen to."), now=LATER, generation=1)
+    await here.api.status(BOATS, here.boat, BoatStatus(conditions=second), conditions={"Ready"})
+    await here.api.status(BOATS, here.boat, {"size": 2}, conditions={"Ready"}, fields={"size"})
+    assert (await here.client.get(BOATS, "default", "a")).status == BoatStatus(size=2)
+    before = await here.writes()
+    await here.api.status(BOATS, here.boat, {"size": 2}, conditions={"Ready"}, fields={"size"})
+    assert await here.writes() == before
 
 
 async def test_what_others_tell_is_left_alone(here: Here) -> None:

@@ -26,8 +26,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-import yaml
-
 from nagaya.infrastructure.proxmox.boot.network import Network, Nic
 
 SEED: Final = "/var/lib/cloud/seed/nocloud"
@@ -37,6 +35,9 @@ INSTANCE: Final = "/var/lib/cloud/data/instance-id"
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _USER_DATA: Final = "user-data"
 _SWITCH: Final = "/etc/cloud/cloud.cfg.d/99-nagaya.cfg"
+_SWITCHED: Final = b"datasource_list: [NoCloud, None]\ndatasource: {NoCloud: {fs_label: null}}\n"
+"""No drive with a label is looked for. Written by hand: the script that decides early in the boot whether cloud-init
+runs at all reads this list with a shell, and only if it stands on one line."""
 _AT_ONCE: Final = 61440 // 4 * 3
 """Bytes that one call can write: Proxmox VE takes 61440 characters of base64."""
 
@@ -142,8 +143,7 @@ def steps(files: Mapping[str, bytes]) -> tuple[Step, ...]:
     for path, content in whole.items():
         made += _written(path, content)
     made.append(Run(("chmod", "0600", *whole)))
-    switch = {"datasource_list": ["NoCloud", "None"], "datasource": {"NoCloud": {"fs_label": None}}}
-    made.append(WriteFile(_SWITCH, yaml.safe_dump(switch, sort_keys=False).encode()))
+    made.append(WriteFile(_SWITCH, _SWITCHED))
     made.append(Run(("chmod", "0644", _SWITCH)))
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in whole.items())
     made.append(Run(("sha256sum", *whole), sums))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot, Token
 from nagaya.infrastructure.proxmox.client.calls import path_of
@@ -41,25 +42,32 @@ async def find(proxmox: Proxmox) -> Findings:
     version = await proxmox.cluster.version()
     held = Held(await proxmox.access.permissions())
     snapshot = await proxmox.inventory.get()
-    return Findings(version, await _datacenter(proxmox, snapshot), held, subject, moment)
+    return Findings(version, await datacenter(proxmox, snapshot), held, subject, moment)
 
 
-async def _datacenter(proxmox: Proxmox, snapshot: Snapshot) -> str:
+async def datacenter(proxmox: Proxmox, snapshot: Snapshot) -> str:
     """The name of the cluster, or of a host that is alone, and by what authority its certificates are signed: that is
     made when PVE is installed, and the same on all hosts, whatever address they are reached at."""
     if snapshot.quorate is None:
         return ""
     name = snapshot.cluster or min(snapshot.hosts, default="")
-    online = [host for host in snapshot.hosts.values() if host.online]
-    if not name or not online:
+    if not name or not any(host.online for host in snapshot.hosts.values()):
         return ""
+    return datacenter_id(name, str((await authority(proxmox, snapshot)).get("fingerprint") or ""))
+
+
+async def authority(proxmox: Proxmox, snapshot: Snapshot) -> Mapping[str, Any]:
+    """What PVE tells of the authority that signs the certificates of its hosts: fingerprint, pem and so on. Nothing if
+    this PVE does not tell."""
+    online = [host for host in snapshot.hosts.values() if host.online]
+    if not online:
+        return {}
     asked = next((host for host in online if host.local), online[0])
     try:
         rows = await proxmox.calls.rows(path_of("nodes", asked.name, "certificates", "info"))
     except NotImplemented:
-        rows = []
-    prints = [str(row.get("fingerprint") or "") for row in rows if row.get("filename") == _ROOT]
-    return datacenter_id(name, prints[0] if prints else "")
+        return {}
+    return next((row for row in rows if row.get("filename") == _ROOT), {})
 
 
 def datacenter_id(name: str, fingerprint: str) -> str:

@@ -52,7 +52,12 @@ def status(connection: ProxmoxConnection, seen: Look, plan: Plan, now: datetime)
         missing_privileges=before.missing_privileges if findings is None else _missing(seen),
         observed_generation=connection.metadata.generation or None,
     )
-    conditions = (ready(connection, seen, plan), credentials_accepted(seen), privileges_complete(seen), quorate(seen))
+    conditions = (
+        ready(connection, seen, plan),
+        credentials_accepted(connection, seen),
+        privileges_complete(seen),
+        quorate(seen),
+    )
     generation = connection.metadata.generation
     return msgspec.structs.replace(
         told, conditions=with_conditions(before.conditions, conditions, now=now, generation=generation)
@@ -64,7 +69,7 @@ def ready(connection: ProxmoxConnection, seen: Look, plan: Plan) -> Condition:
     if plan.reason:
         return condition(Type.READY, False, plan.reason, plan.sentence)
     if seen.problem is not None:
-        return condition(Type.READY, False, _reason(seen), str(seen.problem))
+        return condition(Type.READY, False, _reason(seen), _told(connection, seen.problem))
     findings = None if seen.connected is None else seen.connected.findings
     if findings is not None and findings.version.release < OLDEST:
         return condition(
@@ -82,20 +87,20 @@ def ready(connection: ProxmoxConnection, seen: Look, plan: Plan) -> Condition:
             f"The endpoints lead to the Proxmox VE {findings.datacenter}, and the machines of this connection are on "
             f"{before}: correct spec.endpoints, or make another ProxmoxConnection for it.",
         )
-    for each in (credentials_accepted(seen), privileges_complete(seen), quorate(seen)):
+    for each in (credentials_accepted(connection, seen), privileges_complete(seen), quorate(seen)):
         if each.status == "False":
             return condition(Type.READY, False, Reason.NOT_READY, each.message)
     return condition(Type.READY, True, Reason.READY)
 
 
-def credentials_accepted(seen: Look) -> Condition:
+def credentials_accepted(connection: ProxmoxConnection, seen: Look) -> Condition:
     """Whether Proxmox VE knows who asks."""
     type, problem = Type.CREDENTIALS_ACCEPTED, seen.problem
     if isinstance(problem, Unusable) and problem.part in ("missing", "secret"):
         reason = Reason.SECRET_MISSING if problem.part == "missing" else Reason.SECRET_UNUSABLE
         return condition(type, False, reason, str(problem))
     if isinstance(problem, Unauthorized):
-        return condition(type, False, Reason.REFUSED, str(problem))
+        return condition(type, False, Reason.REFUSED, _told(connection, problem))
     if problem is not None:
         return condition(type, "Unknown", Reason.UNKNOWN, "Proxmox VE could not be asked.")
     return condition(type, True, Reason.ACCEPTED)
@@ -145,6 +150,22 @@ def quorate(seen: Look) -> Condition:
         Reason.NO_QUORUM,
         f"The cluster has no quorum, so nothing can be changed: more than half of its hosts must be on and connected "
         f"(off: {off or 'none that is known'}; see `pvecm status`).",
+    )
+
+
+def _told(connection: ProxmoxConnection, problem: Exception) -> str:
+    """A problem as a sentence. PVE says nothing of refused credentials but that they are; where they are from, and how
+    to have others, is known here."""
+    if not isinstance(problem, Unauthorized):
+        return str(problem)
+    named, namespace, name = connection.spec.credentials_ref, connection.metadata.namespace, connection.metadata.name
+    why = f": {problem.why} (HTTP {problem.evidence.status})" if problem.evidence.status else ""
+    where = connection.spec.endpoints[0] if connection.spec.endpoints else "URL"
+    return (
+        f"Proxmox VE refuses the credentials of Secret {named.namespace or namespace}/{named.name}{why}. The token "
+        "or user was removed, disabled, has expired, or its secret is another; PVE does not say which. Correct the "
+        f"Secret, or have a new token made with `nagaya proxmox connect {where} -n {namespace} --name {name}`: no "
+        "restart is needed."
     )
 
 

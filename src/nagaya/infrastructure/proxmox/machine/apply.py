@@ -25,9 +25,8 @@ from nagaya.infrastructure.proxmox.boot import ignition, iso9660, nocloud
 from nagaya.infrastructure.proxmox.boot.network import Network
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client import Upload as File
-from nagaya.infrastructure.proxmox.client.errors import Conflict
 from nagaya.infrastructure.proxmox.client.errors import NotFound as NotFoundThere
-from nagaya.infrastructure.proxmox.client.high_availability import HaRule
+from nagaya.infrastructure.proxmox.machine import managing
 from nagaya.infrastructure.proxmox.machine.handover import erase, hand_over
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import (
@@ -66,7 +65,6 @@ from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
 log = logging.getLogger(__name__)
 
 HIGHEST_VMID: Final = 999_999_999
-RULE_COMMENT: Final = "Made by Nagaya for machines of one cluster and role."
 _FORMAT: Final = "format"
 _IGNITION: Final = "ignition"
 
@@ -113,17 +111,17 @@ async def carry_out(rt: Runtime, api: Api, seen: Seen, link: Link, step: Step) -
         case Attach(node, slot, volume, digest):
             options = {slot: f"{volume},media=cdrom"}
             await proxmox.machines.configure(node, vmid, options, digest=digest)
-        case HandOver(node, network):
+        case HandOver(node, network, stuck):
             files = await _boot_files(rt, seen, network, by_agent=True)
-            await hand_over(proxmox, node, vmid, seen.objects.uid, files)
+            await hand_over(proxmox, node, vmid, seen.objects.uid, files, stuck=stuck)
         case Erase(node):
             await erase(proxmox, node, vmid)
         case Manage(options, delete, new):
-            await _manage(proxmox, vmid, dict(options), delete, new)
+            await managing.manage(proxmox, vmid, dict(options), delete, new)
         case Unmanage():
-            await _unmanage(proxmox, vmid)
+            await managing.unmanage(proxmox, vmid)
         case Bind(rule, new):
-            await _bind(proxmox, rule, new)
+            await managing.bind(proxmox, rule, new)
         case Start(node):
             return await proxmox.machines.start(node, vmid)
         case Resume(node):
@@ -306,34 +304,6 @@ async def _claim(api: Api, seen: Seen, name: str, kind: str, pool: str, group: s
         await api.create(IP_ADDRESS_CLAIMS, content)
     except AlreadyExists:
         log.debug("claim %s/%s is there already", machine.metadata.namespace, name)
-
-
-async def _manage(
-    proxmox: Proxmox, vmid: int, options: dict[str, str | int], delete: tuple[str, ...], new: bool
-) -> None:
-    if not new:
-        await proxmox.high_availability.change(vmid, options, delete=delete)
-        return
-    try:
-        await proxmox.high_availability.add(vmid, options)
-    except Conflict:
-        log.debug("VM %d is with the HA manager already", vmid)
-
-
-async def _unmanage(proxmox: Proxmox, vmid: int) -> None:
-    try:
-        await proxmox.high_availability.release(vmid)
-    except NotFoundThere:
-        log.debug("VM %d is not with the HA manager any more", vmid)
-
-
-async def _bind(proxmox: Proxmox, rule: HaRule, new: bool) -> None:
-    if new:
-        await proxmox.high_availability.bind(rule.name, rule.affinity, rule.vmids, comment=RULE_COMMENT)
-        return
-    await proxmox.high_availability.change_rule(
-        rule.name, rule.vmids, type=rule.type, affinity=rule.affinity, others=rule.others, digest=rule.digest
-    )
 
 
 async def _boot_files(rt: Runtime, seen: Seen, network: Network, *, by_agent: bool = False) -> Mapping[str, bytes]:

@@ -20,7 +20,7 @@ from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.machine.hardware import Change, boot_disk, is_boot_drive
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Configure, HandOver, Plan, Said, Start
-from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN, for_agent
+from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN, LATE_AGAIN, for_agent, is_late, ran
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found
 
 RESTART_AGAIN: Final = 10.0
@@ -114,8 +114,12 @@ def hand_over(seen: Seen, found: Found, network: Network, told: Plan) -> Plan:
         )
         return replace(told, made=Said(False, Reason.NOT_AUTHORIZED, why.strip()), again_after=GUEST_AGAIN * 6)
     if guest.cloud_init == "running":
-        why = f"The guest on {found.node} starts for the first time; then it gets its boot data. {guest.evidence}"
-        return replace(told, made=Said(False, reason, why.strip()), again_after=GUEST_AGAIN)
+        if is_late(seen.machine, found):
+            why = f"{ran(seen, found)}, and has not ended its first start. {guest.evidence} It is told to restart."
+            step = HandOver(found.node, network, stuck=True)
+            return replace(told, made=Said(False, reason, why), step=step, rests=True, again_after=LATE_AGAIN)
+        why = f"The guest on {found.node} starts for the first time; then it gets its boot data."
+        return replace(told, made=Said(False, reason, why), again_after=GUEST_AGAIN)
     said = Said(False, reason, f"The boot data are written into the guest on {found.node}, which restarts with them.")
     step = HandOver(found.node, network)
     return replace(told, made=said, step=step, rests=True, again_after=RESTART_AGAIN)

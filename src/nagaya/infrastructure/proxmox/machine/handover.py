@@ -25,8 +25,11 @@ class NotTaken(Exception):
     """The guest does not take its boot data. The message says why."""
 
 
-async def hand_over(proxmox: Proxmox, node: str, vmid: int, machine: str, files: Mapping[str, bytes]) -> None:
-    """Write the data if they are not there, and have the guest restart. Raises ProxmoxError and NotTaken."""
+async def hand_over(
+    proxmox: Proxmox, node: str, vmid: int, machine: str, files: Mapping[str, bytes], *, stuck: bool = False
+) -> None:
+    """Write the data if they are not there, and have the guest restart. One that is `stuck` and has restarted with them
+    is left to come up. Raises ProxmoxError and NotTaken."""
     wanted = native.Marker(machine, native.digest(files))
     there = await marker(proxmox, node, vmid)
     if there is None or (there.machine, there.digest) != (wanted.machine, wanted.digest):
@@ -35,6 +38,8 @@ async def hand_over(proxmox: Proxmox, node: str, vmid: int, machine: str, files:
         there = wanted
     boot = (await _read(proxmox, node, vmid, native.BOOT_ID)).strip()
     if not boot or boot != there.boot:
+        if stuck and there.restarts:
+            return
         if there.restarts >= MOST_RESTARTS:
             raise NotTaken(
                 f"The guest was restarted {there.restarts} times with its boot data, and cloud-init does not take them "

@@ -76,10 +76,11 @@ def running(seen: Seen) -> Plan:
         return replace(told, step=Resume(found.node)) if not _just_tried(seen, "qmresume") else told
     if (late := for_node(seen, found)) is not None and told.healthy.holds:
         told = replace(told, healthy=late)
-    if (missing := lacking(seen, found)) is not None:
-        # A step that fails is told by an event, and so is what nothing can be done about: the VM runs on.
-        return replace(told, step=missing.step) if missing.step is not None else told
-    return _boot_data(seen, found, told)
+    # Secrets first: what the HA manager lacks may lack for long.
+    next_step = _boot_data(seen, found, told)
+    if next_step.step is None and (missing := lacking(seen, found)) is not None:
+        return replace(next_step, step=missing.step, settled=False)
+    return next_step
 
 
 def _off(seen: Seen, found: Found, told: Plan) -> Plan:
@@ -92,7 +93,11 @@ def _off(seen: Seen, found: Found, told: Plan) -> Plan:
             "disabled, mend it, and set it to started again."
         )
         return replace(told, healthy=Said(False, Reason.STOPPED, why))
-    if _just_tried(seen, "qmstart", "hastart"):
+    if found.managed:
+        # It starts the VM by itself; or somebody has told it not to, and means it.
+        why = f"The VM on {found.node} is off. It is left to the HA manager, which says: {found.ha_state}."
+        return replace(told, healthy=Said(False, Reason.STOPPED, why), again_after=HOST_AGAIN)
+    if _just_tried(seen, "qmstart"):
         minutes = int(STARTED_AGAIN / 60)
         why = f"The VM on {found.node} is off, though it was turned on less than {minutes} minutes ago."
         return replace(told, healthy=Said(False, Reason.STOPPED, why))
@@ -100,12 +105,12 @@ def _off(seen: Seen, found: Found, told: Plan) -> Plan:
     return replace(told, healthy=Said(False, Reason.STOPPED, why), step=Start(found.node))
 
 
-def _just_tried(seen: Seen, *kinds: str) -> bool:
-    """Whether the last task was of these, and not long ago."""
+def _just_tried(seen: Seen, kind: str) -> bool:
+    """Whether the last task was this, and not long ago."""
     if not seen.machine.status.task_ref:
         return False
     last = upid(seen.machine.status.task_ref)
-    return last.type in kinds and seen.now.timestamp() - last.started < STARTED_AGAIN
+    return last.type == kind and seen.now.timestamp() - last.started < STARTED_AGAIN
 
 
 def _boot_data(seen: Seen, found: Found, told: Plan) -> Plan:

@@ -89,7 +89,10 @@ def without_link(rt: Runtime, memory: Memory, objects: Objects, why: str) -> See
 
 
 def _endpoint(objects: Objects) -> str:
-    return "" if objects.cluster is None else objects.cluster.spec.control_plane_endpoint.host
+    """The address of the API: that of the Cluster, which it has from its ProxmoxCluster."""
+    told = "" if objects.cluster is None else objects.cluster.spec.control_plane_endpoint.host
+    own = objects.infrastructure.spec.control_plane_endpoint if objects.infrastructure is not None else None
+    return told or (own.host if own is not None else "")
 
 
 def _task(proxmox: Proxmox, machine: ProxmoxMachine) -> TaskState | None:

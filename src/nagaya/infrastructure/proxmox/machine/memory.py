@@ -46,7 +46,7 @@ class Memory:
     """Clones that were last seen to run, by data center and host."""
 
     def promise(self, machine: str, made: Reservation, vmid: int, now: datetime, since: str = "") -> None:
-        """Keep a decision. Who decides anew keeps his place in the queue, also one from an earlier process (`since`)."""
+        """Keep a decision. Who decides anew keeps his place in the queue, also one of an earlier process (`since`)."""
         before = self.promises.get(machine)
         since = before.since if before is not None else since or now.isoformat()
         clone = before.clone if before is not None else made.clone

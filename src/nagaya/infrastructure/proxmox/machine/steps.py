@@ -111,6 +111,8 @@ class HandOver:
 
     node: str
     network: Network
+    stuck: bool = False
+    """Whether its cloud-init has not ended, and is not expected to."""
 
 
 @dataclass(frozen=True, slots=True)

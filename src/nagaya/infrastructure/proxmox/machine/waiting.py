@@ -57,7 +57,7 @@ def for_agent(seen: Seen, found: Found, told: Plan) -> Plan:
         why = f"The VM runs on {found.node}; waiting for its guest agent{said}"
         return replace(told, made=Said(False, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=GUEST_AGAIN)
     why = (
-        f"{_ran(seen, found)}, and its guest agent does not answer{said} Look at its "
+        f"{ran(seen, found)}, and its guest agent does not answer{said} Look at its "
         f"console (`qm terminal {seen.objects.vmid}` on the host, or the web interface): does it start at all, is "
         "qemu-guest-agent in the template and enabled? It is asked on."
     )
@@ -71,7 +71,7 @@ def for_cloud_init(seen: Seen, found: Found, told: Plan) -> Plan:
         why = "cloud-init is at work in the guest."
         return replace(told, made=Said(False, Reason.WAITING_FOR_CLOUD_INIT, why), again_after=GUEST_AGAIN)
     why = (
-        f"{_ran(seen, found)}, and cloud-init has not ended in it. {evidence} A guest "
+        f"{ran(seen, found)}, and cloud-init has not ended in it. {evidence} A guest "
         "without cloud-init needs checks.skipCloudInitStatus. It is asked on."
     )
     said = Said(False, Reason.WAITING_FOR_CLOUD_INIT, " ".join(why.split()))
@@ -86,14 +86,14 @@ def for_node(seen: Seen, found: Found) -> Said | None:
     guest = seen.guest
     known = "" if guest is None else guest.evidence or f"The guest agent does not answer: {guest.why}"
     why = (
-        f"{_ran(seen, found)}, and its Machine has no Node. {known} Can the guest "
+        f"{ran(seen, found)}, and its Machine has no Node. {known} Can the guest "
         "reach the address of the control plane?"
     )
     return Said(None, Reason.WAITING_FOR_BOOTSTRAP_READY, " ".join(why.split()))
 
 
-def _ran(seen: Seen, found: Found) -> str:
-    """Not how long it is by now: what is said changes only when there is something new."""
+def ran(seen: Seen, found: Found) -> str:
+    """How long a guest has run. Not how long it is by now: what is said changes only when there is something new."""
     seconds = boot_limit(seen.machine)
     limit = f"{seconds // 60} min" if seconds % 60 == 0 else f"{seconds} s"
     return f"The VM has run for more than {limit} on {found.node}"

@@ -31,6 +31,8 @@ class Feature(StrEnum):
     """Boot data by PVE's cloud-init drive and the guest agent."""
     HIGH_AVAILABILITY = "ha"
     DEVICES = "devices"
+    IMAGES = "images"
+    """Templates made from images: what that needs is in `image`."""
 
 
 @dataclass(frozen=True, slots=True)

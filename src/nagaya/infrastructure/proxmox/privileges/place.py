@@ -42,8 +42,13 @@ class Scope:
     storages: tuple[str, ...] = ()
     """For disks."""
     iso_storage: str = ""
+    import_storages: tuple[str, ...] = ()
+    """Where hosts download images to."""
     bridges: tuple[str, ...] = ()
-    """Bridges or virtual networks."""
+    """Bridges or virtual networks. One whose zone is known is written zone/name."""
+    zones: tuple[str, ...] = ()
+    """Zones of which any network may be used."""
+    hosts: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     """Mappings of PCI devices."""
 
@@ -75,7 +80,8 @@ def spots(place: Place, scope: Scope) -> tuple[Spot, ...]:
         case Place.CLUSTER:
             return (Spot("/"),)
         case Place.HOSTS:
-            return (Spot("/nodes", ("/nodes/-",), ("/nodes/*",)),)
+            hosts = tuple(Spot(f"/nodes/{name}") for name in scope.hosts)
+            return hosts or (Spot("/nodes", ("/nodes/-",), ("/nodes/*",)),)
         case Place.MACHINES:
             if not scope.pool:
                 return (Spot("/vms", ("/vms/-",), ("/pool/*",)),)
@@ -85,9 +91,10 @@ def spots(place: Place, scope: Scope) -> tuple[Spot, ...]:
         case Place.IMAGES:
             return tuple(Spot(_storage(name)) for name in scope.storages) or (_ANY_STORAGE,)
         case Place.MEDIA:
-            return (Spot(_storage(scope.iso_storage)),) if scope.iso_storage else (_ANY_STORAGE,)
+            named = dict.fromkeys(filter(None, (scope.iso_storage, *scope.import_storages)))
+            return tuple(Spot(_storage(name)) for name in named) or (_ANY_STORAGE,)
         case Place.NETWORK:
-            return tuple(map(_bridge, scope.bridges)) or (_ANY_BRIDGE,)
+            return (*map(_bridge, scope.bridges), *map(_zone, scope.zones)) or (_ANY_BRIDGE,)
         case Place.DEVICES:
             return tuple(Spot(f"/mapping/pci/{name}") for name in scope.devices)
 
@@ -101,7 +108,13 @@ _ANY_BRIDGE: Final = Spot(
 )
 
 
+def _zone(name: str) -> Spot:
+    return Spot(f"/sdn/zones/{name}", (f"/sdn/zones/{name}/-",))
+
+
 def _bridge(name: str) -> Spot:
+    if "/" in name:
+        return Spot(f"/sdn/zones/{name}")
     path = f"/sdn/zones/{LOCAL_ZONE}/{name}"
     return Spot(path, (path,), (f"/sdn/zones/*/{name}", f"/sdn/zones/*/{name}/*"))
 

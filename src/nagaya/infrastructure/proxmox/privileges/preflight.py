@@ -1,7 +1,8 @@
 """Which privileges are missing, what they are missing for, and the command that grants them.
 
 Boot data can be delivered in two ways; one of them is enough. If the credentials suffice for neither, what is missing
-for the first (a CD) is told, as it needs no right to run programs in guests.
+for the first (a CD) is told, as it needs no right to run programs in guests; unless all but one privilege are there for
+the other, which is then what somebody had in mind.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ def preflight(
 ) -> Preflight:
     """Compare what is held with what is needed. `subject` are the credentials: user@realm, or user@realm!token.
     `features` are those beyond what every machine needs."""
-    ways = {way: _missing(held, scope, release, subject, operations(feature)) for way, feature in _WAYS}
+    ways = {way: _each_once(_missing(held, scope, release, subject, operations(feature))) for way, feature in _WAYS}
     able = frozenset(way for way, lacking in ways.items() if not lacking)
     found = _missing(held, scope, release, subject, operations(Feature.ALWAYS, *features))
     if not able:
-        found += ways[ISO]
+        found += next((lacking for lacking in ways.values() if len(lacking) == 1), ways[ISO])
     return Preflight(_each_once(found), able)
 
 

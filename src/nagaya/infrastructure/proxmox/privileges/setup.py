@@ -12,6 +12,7 @@ from typing import Final
 
 from nagaya.infrastructure.proxmox.client.access import Grant
 from nagaya.infrastructure.proxmox.privileges.commands import grant_line, pool_line, role_line, token_line, user_line
+from nagaya.infrastructure.proxmox.privileges.image import image_privileges
 from nagaya.infrastructure.proxmox.privileges.operations import Feature, Release
 from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, spots
 from nagaya.infrastructure.proxmox.privileges.roles import INHERITED, ROLES, privileges
@@ -65,7 +66,8 @@ def setup(
     roles: dict[str, tuple[str, ...]] = {}
     grants: list[Grant] = []
     for place in Place:
-        held = privileges(place, release, features)
+        more = image_privileges if Feature.IMAGES in features else privileges
+        held = more(place, release, features)
         if not held:
             continue
         for spot in spots(place, scope):

@@ -62,7 +62,7 @@ def test_a_machine_is_added_with_all_that_it_says() -> None:
     ha = {"enabled": True, "group": "fast", "maxRestart": 2, "maxRelocate": 0}
     found = lacking(seen(ha, Managed(None)), HERE)
     assert found is not None
-    options = {"state": "started", "group": "fast", "max_restart": 2, "max_relocate": 0}
+    options: dict[str, str | int] = {"state": "started", "group": "fast", "max_restart": 2, "max_relocate": 0}
     assert found.step == Manage(options, new=True)
 
 

@@ -21,10 +21,11 @@ from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
 from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, NamespacedConnectionReference
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskState, upid
+from nagaya.infrastructure.proxmox.client.high_availability import HaResource
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.rows import Host, MachineRow, Status, StorageRow
 from nagaya.infrastructure.proxmox.machine.plan import plan
-from nagaya.infrastructure.proxmox.machine.seen import Guest, Objects, Seen
+from nagaya.infrastructure.proxmox.machine.seen import Guest, Managed, Objects, Seen
 from nagaya.infrastructure.proxmox.machine.status import status
 from nagaya.infrastructure.proxmox.machine.steps import (
     Attach,
@@ -32,8 +33,11 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     CloneTemplate,
     Configure,
     Eject,
+    Erase,
     GiveUpReservation,
+    HandOver,
     LeaveToReaper,
+    Manage,
     Name,
     Plan,
     ReleaseClaims,
@@ -72,6 +76,9 @@ class World:
     online: bool = True
     seconds: float = 0
     failures: int = 0
+    uploads: bool = True
+    managed: Managed | None = None
+    erased: bool | None = None
     fail: dict[type, str] = field(default_factory=dict)
     """Steps whose task fails once, and with what."""
     lines: list[str] = field(default_factory=list)
@@ -94,10 +101,12 @@ class World:
         infrastructure = self.objects.infrastructure
         assert infrastructure is not None
         # Nothing here asks it anything.
-        link = Link(cast(Proxmox, None), "demo", NamespacedConnectionReference(namespace="fleet", name="c"), pool="k8s")
+        named = NamespacedConnectionReference(namespace="fleet", name="c")
+        link = Link(cast(Proxmox, None), "demo", named, pool="k8s", uploads=self.uploads)
         return Seen(
             self.objects, now, link, "", snapshot, self.found, self.leftovers, self.task, self.guest,
             world(snapshot, infrastructure, {9001: TEMPLATE}, {}), (), self.failures,
+            erased=self.erased, managed=self.managed,
         )  # fmt: skip
 
     def step(self) -> Plan:
@@ -191,6 +200,13 @@ class World:
                 return self._begin("imgcopy")
             case Attach(_, slot, volume, _):
                 self._config(**{slot: f"{volume},media=cdrom"})
+            case HandOver():
+                self.guest = Guest(True, cloud_init="done", instance=UUID)
+                self.erased = False
+            case Erase():
+                self.erased = True
+            case Manage():
+                self.managed = Managed(HaResource(100))
             case Start():
                 assert self.found is not None
                 if Start not in self.fail:
@@ -304,6 +320,40 @@ def test_a_task_that_fails_is_told_with_its_log_and_tried_again(step: type, why:
     world.fail = {step: why}
     golden(f"{UPIDS[step]}-fails", world.run(provisioned))
     assert any(f"TASK ERROR: {why}" in line for line in world.lines)
+
+
+def test_a_life_without_a_cd_image() -> None:
+    world = beginning()
+    world.uploads = False
+    world.run(provisioned)
+    world.node_joined()
+    golden("native", world.run(lambda made: made.settled))
+    assert world.erased
+
+
+def test_a_life_with_the_ha_manager() -> None:
+    world = beginning(ha={"enabled": True})
+    world.managed = Managed(None)
+    golden("managed", world.run(provisioned))
+
+
+def test_a_guest_that_is_late_is_told_and_asked_on() -> None:
+    world = beginning(timeouts={"bootSeconds": 600})
+    world.run(lambda made: isinstance(made.step, Start))
+    world.guest = Guest(False, "QEMU guest agent is not running.")
+    assert world.task is not None
+    world.task = None
+    assert world.found is not None
+    world.found = replace(world.found, uptime=599)
+    early = world.step()
+    world.found = replace(world.found, uptime=601)
+    late = world.step()
+    assert (early.made.reason, late.made.reason) == ("WaitingForGuestAgent", "WaitingForGuestAgent")
+    assert "more than 10 min" not in early.made.message
+    assert "more than 10 min" in late.made.message
+    assert not late.failed
+    world.guest = Guest(True, cloud_init="done")
+    assert world.step().provisioned
 
 
 def test_a_host_that_dies_keeps_its_machine() -> None:

@@ -1,0 +1,55 @@
+"""The management API, as commands about Proxmox VE reach it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from nagaya.cli.proxmox_failure import Ended, ExitCode
+from nagaya.cli.up import default_data_dir
+
+if TYPE_CHECKING:
+    from nagaya.kube.client import Client
+    from nagaya.world import World
+
+NAME: Final = "proxmox"
+Command = Callable[..., Any]
+
+
+def management_options(command: Command) -> Command:
+    """--kubeconfig, --context, --namespace."""
+    options = (
+        click.option(
+            "--kubeconfig",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="How to reach the management API.  [default: $KUBECONFIG, ~/.kube/config, or that of `nagaya up`]",
+        ),
+        click.option("--context", help="The context of the kubeconfig to use.  [default: its current one]"),
+        click.option("-n", "--namespace", default="default", show_default=True, help="Where the connection is kept."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def management_client(kubeconfig: Path | None, context: str | None, world: World) -> Client:
+    """A client. Nothing is asked yet."""
+    from nagaya.cli.controllers import connection
+    from nagaya.kube.client import Client
+    from nagaya.kube.http import HttpTransport
+
+    own = default_data_dir() / "kubeconfig"
+    usual = Path.home() / ".kube" / "config"
+    if kubeconfig is None and not os.environ.get("KUBECONFIG") and not usual.exists() and own.exists():
+        kubeconfig = own
+    try:
+        return Client(HttpTransport(connection(kubeconfig, context), world=world), world=world)
+    except click.ClickException as error:
+        raise Ended(
+            f"{error.message.rstrip('.')}. Nothing was made in Proxmox VE. Start the management API with `nagaya up`.",
+            ExitCode.MANAGEMENT_API,
+        ) from error
