@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nagaya.cli.proxmox_api import management_client, management_options
-from nagaya.cli.proxmox_failure import Ended, ExitCode, finish
+from nagaya.cli.proxmox.api import management_client, management_options
+from nagaya.cli.proxmox.failure import Ended, ExitCode, finish
 
 if TYPE_CHECKING:
     from nagaya.api.proxmox.proxmox_connection import ProxmoxConnection

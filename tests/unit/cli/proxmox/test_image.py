@@ -9,8 +9,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from nagaya.cli.main import main
-from nagaya.cli.proxmox_image import _DISTRIBUTIONS
-from nagaya.cli.proxmox_image_session import Teller
+from nagaya.cli.proxmox.image import _DISTRIBUTIONS
+from nagaya.cli.proxmox.image_session import Teller
 from nagaya.infrastructure.proxmox.image.distributions import DISTRIBUTIONS
 
 IMAGE = ("--url", "https://x.example/a.qcow2", "--checksum", "ab" * 64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nagaya.cli.proxmox_failure import Ended, ExitCode
+from nagaya.cli.proxmox.failure import Ended, ExitCode
 from nagaya.cli.up import default_data_dir
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Final
 import click
 import yaml
 
-from nagaya.cli.proxmox_api import management_client
-from nagaya.cli.proxmox_ask import at_a_terminal, code_of, secret_from, trusted
-from nagaya.cli.proxmox_failure import Ended, ExitCode
+from nagaya.cli.proxmox.api import management_client
+from nagaya.cli.proxmox.ask import at_a_terminal, code_of, secret_from, trusted
+from nagaya.cli.proxmox.failure import Ended, ExitCode
 from nagaya.infrastructure.proxmox.client import BadFacts, Endpoint, Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client import facts as reading
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError, Unauthorized

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nagaya.cli.proxmox_api import management_client, management_options
-from nagaya.cli.proxmox_ask import secret_from, trust_given
-from nagaya.cli.proxmox_failure import Ended, ExitCode
+from nagaya.cli.proxmox.api import management_client, management_options
+from nagaya.cli.proxmox.ask import secret_from, trust_given
+from nagaya.cli.proxmox.failure import Ended, ExitCode
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Proxmox

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nagaya.cli.proxmox_ask import at_a_terminal
-from nagaya.cli.proxmox_failure import Ended, ExitCode, finish
-from nagaya.cli.proxmox_image_session import Given, Session, Teller, in_session, output_option, show, way_options
+from nagaya.cli.proxmox.ask import at_a_terminal
+from nagaya.cli.proxmox.failure import Ended, ExitCode, finish
+from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, output_option, show, way_options
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.image.image import Image

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nagaya.cli.proxmox_failure import Ended, ExitCode
+from nagaya.cli.proxmox.failure import Ended, ExitCode
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Endpoint, Trust

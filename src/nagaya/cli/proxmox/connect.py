@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nagaya.cli.proxmox_api import NAME, management_options
-from nagaya.cli.proxmox_ask import trust_given
-from nagaya.cli.proxmox_failure import finish
+from nagaya.cli.proxmox.api import NAME, management_options
+from nagaya.cli.proxmox.ask import trust_given
+from nagaya.cli.proxmox.failure import finish
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.privileges.operations import Feature
@@ -134,7 +134,7 @@ def connect(
       nagaya proxmox connect pve --print-commands
       nagaya proxmox connect pve --rotate --password-file - --yes < password
     """
-    from nagaya.cli.proxmox_connect_run import Settings, print_setup, run
+    from nagaya.cli.proxmox.connect_run import Settings, print_setup, run
     from nagaya.infrastructure.proxmox.client import BadEndpoint, endpoint
     from nagaya.infrastructure.proxmox.connection.establishing.remembered import Purpose
     from nagaya.infrastructure.proxmox.privileges.place import Scope

@@ -1,0 +1,30 @@
+"""A group of commands that are imported only when they are called, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+
+class Menu(click.Group):
+    """`entries` has for each command where it lives (`module:attribute`) and what the menu says of it."""
+
+    def __init__(self, entries: Mapping[str, tuple[str, str]], **settings: object) -> None:
+        super().__init__(**settings)  # type: ignore[arg-type]  # handed on as click has it
+        self._entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._entries:
+            return None
+        module, _, attribute = self._entries[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self._entries.items()])
