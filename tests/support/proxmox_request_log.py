@@ -1,8 +1,8 @@
 """What was asked of Proxmox VE and when, for those who count it: benchmarks, and the test that holds promises.
 
 PVE tells nothing by itself, so some things have to be asked for again and again. How often, the documentation promises
-(docs/proxmox.md, "How often Proxmox VE is asked"); `PROMISES` is the same for programs. The rest is asked when something
-has happened: a step was done, a task has ended.
+(docs/proxmox.md, "How often Proxmox VE is asked"); `PROMISES` is the same for programs. The rest is asked when
+something has happened: a step was done, a task has ended.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
@@ -84,7 +85,7 @@ class RequestLog:
             if each.route.startswith("GET "):
                 times[each.route, each.question].append(each.at)
         for (route, _), moments in times.items():
-            for before, after in zip(moments, moments[1:], strict=False):
+            for before, after in pairwise(moments):
                 yield route, after - before
 
 

@@ -346,7 +346,7 @@ def test_4_each_network_device_gets_its_address_as_its_owner_wants_and_none_is_g
             assert set(endpoints) <= set(given), "the address of the API is not from the pool"
 
             for found in await here.all("ProxmoxMachine"):
-                by_device = {each.net_name: (*each.ipv4,) for each in found.status.ip_addresses}
+                by_device = {each.net: (*each.ipv4,) for each in found.status.ip_addresses}
                 assert by_device["net0"][0] in given
                 assert by_device["net1"], "no address by DHCP"
                 assert by_device["net2"], "no address by DHCP"

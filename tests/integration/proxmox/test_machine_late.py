@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
+from nagaya.infrastructure.proxmox.client import Token as ByToken
+from nagaya.infrastructure.proxmox.privileges.place import Scope
+from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.simulators.proxmox.guests.passive import PassiveGuests, PassiveMachine
 from nagaya.simulators.proxmox.guests.tenants import OUTPUT
 from nagaya.simulators.proxmox.pace import Pace
+from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_yard import Yard, play
 
 TOKEN = "abcdef.0123456789abcdef"
@@ -126,3 +131,24 @@ def test_a_start_that_takes_too_long_is_told_with_its_task() -> None:
         await yard.provisioned("a", within=1200)
 
     play(scenario, pace=Pace(start=900))
+
+
+def test_a_guest_that_may_not_be_asked_is_told_with_the_right_for_it() -> None:
+    async def scenario(yard: Yard) -> None:
+        scope = Scope("nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local")
+        made = setup((9, 2), scope)
+        access = yard.there.emulator.datacenter.access
+        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
+        access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
+        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
+        client = yard.there.client
+        client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+        await yard.cluster()
+        await yard.machine("a", timeouts={"bootSeconds": 300})
+        (machine,) = await yard.provisioned("a")
+        await asyncio.sleep(500)
+        _, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
+        assert reason == "WaitingForBootstrapReady"
+        assert f"VM.GuestAgent.Unrestricted on /vms/{machine.spec.virtual_machine_id}" in message
+
+    play(scenario)

@@ -74,12 +74,12 @@ async def test_who_converts_writes_it_later(client: Client) -> None:
 
 async def test_what_is_known_but_not_served_stays_so(client: Client) -> None:
     outdated = without_conversion(MACHINES)
-    outdated["spec"]["versions"][0]["deprecationWarning"] = "an older text"
+    outdated["spec"]["versions"][1]["deprecationWarning"] = "an older text"
     await put(client, outdated)
     assert await bring_up_to_date(client, MACHINES, force=False, converting=False)
     found = await client.get(CRDS, "", str(MACHINES.kind))
     assert await versions(client) == LEFT
-    assert found.at("spec", "versions")[0]["deprecationWarning"] != "an older text"
+    assert found.at("spec", "versions")[1]["deprecationWarning"] != "an older text"
 
 
 async def test_what_is_somebody_elses_is_not_changed(client: Client) -> None:

@@ -287,7 +287,7 @@ def _class(made: Generation) -> list[Manifest]:
     machine_class = (
         {"class": "proxmox-worker", "template": template} if made.old else {"class": "proxmox-worker", **template}
     )
-    clone = {"sshAuthorizedKeys": [], "virtualIPNetworkInterface": ""}
+    clone: Manifest = {"sshAuthorizedKeys": [], "virtualIPNetworkInterface": ""}
     machine = {"sourceNode": "pve1"}
     cluster = {
         "controlPlaneEndpoint": {"host": "10.10.10.9", "port": 6443},

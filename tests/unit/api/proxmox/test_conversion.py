@@ -309,8 +309,8 @@ def test_a_definition_can_have_both_versions(definition: Definition) -> None:
     made = with_old_version(definition, {"url": "https://127.0.0.1:9443/convert"})
 
     assert [(each["name"], each["storage"]) for each in made["spec"]["versions"]] == [
-        ("v1alpha1", False),
         ("v1alpha2", True),
+        ("v1alpha1", False),
     ]
     assert validate({**made, "status": {"storedVersions": ["v1alpha2"]}}, compile_rules) == []
 
@@ -318,7 +318,7 @@ def test_a_definition_can_have_both_versions(definition: Definition) -> None:
 @cache
 def old_version(kind: str) -> CustomResource:
     made = with_old_version(BY_KIND[kind], {"url": "https://127.0.0.1:9443/convert"})
-    return CustomResource(kind, made["spec"]["versions"][0], compile_rules)
+    return CustomResource(kind, made["spec"]["versions"][1], compile_rules)
 
 
 @settings(max_examples=40, deadline=None)

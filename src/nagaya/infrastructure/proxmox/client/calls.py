@@ -201,7 +201,7 @@ class Calls:
                 with self.endpoints.breaker(endpoint).passage() as door:
                     return await self._once(endpoint, asked, request, shown, passage, door)
             except Shut as shut:
-                said.append(f"{shut.dead.why} (since {_date(shut.dead)})")
+                said.append(shut.dead.why)  # without a date: the same failure is the same sentence each time
             except _Elsewhere as elsewhere:
                 said.append(elsewhere.error.evidence.text)
         raise self._counted(errors.NoEndpoint(replace(asked, message="; ".join(dict.fromkeys(said)))))

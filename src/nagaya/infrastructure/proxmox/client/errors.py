@@ -122,10 +122,9 @@ class HostUnreachable(ProxmoxError):
 
     @property
     def why(self) -> str:
-        """Which host, and how it fails."""
+        """Which host, and how it fails. Not since when: the same failure is the same sentence each time."""
         host = self.evidence.host or "no host"
-        since = f" since {self.since}" if self.since else ""
-        return f"{host} is unreachable{since}: {_line(self.evidence.text) or 'no reason given'}"
+        return f"{host} is unreachable: {_line(self.evidence.text) or 'no reason given'}"
 
 
 class NoEndpoint(HostUnreachable):

@@ -21,6 +21,7 @@ from yarl import URL
 
 import nagaya
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
+from nagaya.infrastructure.proxmox.client.greeting import fingerprint_of, greeted
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request
 from nagaya.infrastructure.proxmox.client.trust import BadTrust, OneOf, Trust, context
 
@@ -82,6 +83,9 @@ class HttpTransport:
                 return Answer(response.status, response.reason or "", await response.read())
         except _Broken as broken:
             raise _no_answer(endpoint, request, broken.error) from broken.error
+        except aiohttp.ClientConnectorCertificateError as error:
+            known_by = await _fingerprint(endpoint)
+            raise NotSent(f"the certificate of {endpoint} is not trusted: {_cause(error)}{known_by}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _no_answer(endpoint, request, error) from error
 
@@ -116,6 +120,14 @@ class HttpTransport:
         return known
 
 
+async def _fingerprint(endpoint: Endpoint) -> str:
+    """By what a host that is not trusted could be: nothing is sent to it. Empty if it does not say any more."""
+    try:
+        return f" (SHA-256 fingerprint {fingerprint_of(await greeted(endpoint, Trust(insecure=True)))})"
+    except OSError:
+        return ""
+
+
 def _body(body: bytes) -> bytes | io.BytesIO | None:
     # A large one is sent in pieces, so that other calls are not held up meanwhile.
     return io.BytesIO(body) if len(body) > _PIECE else body or None
@@ -127,8 +139,6 @@ def _no_answer(endpoint: Endpoint, request: Request, error: Exception) -> NoAnsw
         return NotSent(f"{endpoint} shows a certificate with another fingerprint: {shown}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return NotSent(f"{endpoint} took no connection within {CONNECT_TIMEOUT:.0f} s")
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return NotSent(f"the certificate of {endpoint} is not trusted: {_cause(error)}")
     if isinstance(error, _NOT_SENT):
         return NotSent(f"{endpoint} cannot be reached: {_cause(error)}")
     if isinstance(error, TimeoutError):

@@ -8,8 +8,8 @@ from typing import Final
 from nagaya.api.proxmox.conditions import ProxmoxClusterReason as Reason
 from nagaya.api.proxmox.conditions import ProxmoxConnectionCondition
 from nagaya.api.proxmox.proxmox_connection import ProxmoxConnection
-from nagaya.infrastructure.proxmox.client.errors import Unauthorized
-from nagaya.infrastructure.proxmox.connection.look import Look
+from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, Unauthorized
+from nagaya.infrastructure.proxmox.connection.look import Look, is_distrusted
 from nagaya.infrastructure.proxmox.connection.reference import NoConnection
 from nagaya.infrastructure.proxmox.connection.status import privileges_complete, quorate
 from nagaya.kube.conditions import get
@@ -56,7 +56,13 @@ def of_look(seen: Look) -> Availability:
         return of_problem(seen.problem)
     if seen.problem is not None:
         reason = Reason.SECRET_UNUSABLE if isinstance(seen.problem, Unauthorized) else Reason.PROXMOX_UNREACHABLE
-        return Availability(False, reason, str(seen.problem), datacenter)
+        sentence = str(seen.problem)
+        if isinstance(seen.problem, HostUnreachable) and is_distrusted(seen.problem):
+            sentence += (
+                " Put the authority of the hosts (/etc/pve/pve-root-ca.pem) into the key root_ca of the Secret, or give "
+                "the cluster a ProxmoxConnection (`nagaya proxmox connect`)."
+            )
+        return Availability(False, reason, sentence, datacenter)
     known = {} if seen.snapshot is None else seen.snapshot.hosts
     hosts, off = frozenset(known), frozenset(host.name for host in known.values() if not host.online)
     for each in (privileges_complete(seen), quorate(seen)):

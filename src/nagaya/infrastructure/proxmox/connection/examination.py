@@ -60,7 +60,7 @@ async def examine(connection: ProxmoxConnection, facts: Facts, proxmox: Proxmox,
         findings = await find(proxmox)
         snapshot = await proxmox.inventory.get()
     except ProxmoxError as error:
-        found.append(Examined("credentials", Verdict.BAD, str(error)))
+        found.append(Examined("credentials", Verdict.BAD, told_of(connection, error)))
         return [*found, _controllers(connection)]
     found.append(Examined("credentials", Verdict.GOOD, f"Proxmox VE takes {findings.subject}."))
     defaults = connection.spec.defaults or ConnectionDefaults()

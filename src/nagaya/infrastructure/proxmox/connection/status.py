@@ -69,7 +69,7 @@ def ready(connection: ProxmoxConnection, seen: Look, plan: Plan) -> Condition:
     if plan.reason:
         return condition(Type.READY, False, plan.reason, plan.sentence)
     if seen.problem is not None:
-        return condition(Type.READY, False, _reason(seen), _told(connection, seen.problem))
+        return condition(Type.READY, False, _reason(seen), told_of(connection, seen.problem))
     findings = None if seen.connected is None else seen.connected.findings
     if findings is not None and findings.version.release < OLDEST:
         return condition(
@@ -100,7 +100,7 @@ def credentials_accepted(connection: ProxmoxConnection, seen: Look) -> Condition
         reason = Reason.SECRET_MISSING if problem.part == "missing" else Reason.SECRET_UNUSABLE
         return condition(type, False, reason, str(problem))
     if isinstance(problem, Unauthorized):
-        return condition(type, False, Reason.REFUSED, _told(connection, problem))
+        return condition(type, False, Reason.REFUSED, told_of(connection, problem))
     if problem is not None:
         return condition(type, "Unknown", Reason.UNKNOWN, "Proxmox VE could not be asked.")
     return condition(type, True, Reason.ACCEPTED)
@@ -153,19 +153,26 @@ def quorate(seen: Look) -> Condition:
     )
 
 
-def _told(connection: ProxmoxConnection, problem: Exception) -> str:
+def told_of(connection: ProxmoxConnection, problem: Exception) -> str:
     """A problem as a sentence. PVE says nothing of refused credentials but that they are; where they are from, and how
-    to have others, is known here."""
+    to have others, is known here, and so is where to say who is trusted."""
+    named, namespace, name = connection.spec.credentials_ref, connection.metadata.namespace, connection.metadata.name
+    secret = f"{named.namespace or namespace}/{named.name}"
+    where = connection.spec.endpoints[0] if connection.spec.endpoints else "URL"
+    again = f"`nagaya proxmox connect {where} -n {namespace} --name {name}`"
+    if isinstance(problem, HostUnreachable) and is_distrusted(problem):
+        return (
+            f"{problem} If `pvenode cert info` on the host shows this fingerprint, put it into spec.fingerprint; for "
+            f"several hosts, put their authority (/etc/pve/pve-root-ca.pem) into the key root_ca of Secret {secret}. "
+            f"{again} does it, and asks first."
+        )
     if not isinstance(problem, Unauthorized):
         return str(problem)
-    named, namespace, name = connection.spec.credentials_ref, connection.metadata.namespace, connection.metadata.name
     why = f": {problem.why} (HTTP {problem.evidence.status})" if problem.evidence.status else ""
-    where = connection.spec.endpoints[0] if connection.spec.endpoints else "URL"
     return (
-        f"Proxmox VE refuses the credentials of Secret {named.namespace or namespace}/{named.name}{why}. The token "
+        f"Proxmox VE refuses the credentials of Secret {secret}{why}. The token "
         "or user was removed, disabled, has expired, or its secret is another; PVE does not say which. Correct the "
-        f"Secret, or have a new token made with `nagaya proxmox connect {where} -n {namespace} --name {name}`: no "
-        "restart is needed."
+        f"Secret, or have a new token made with {again}: no restart is needed."
     )
 
 

@@ -40,6 +40,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 from nagaya.infrastructure.proxmox.machine.waiting import clone_is_late, start_limit
 from nagaya.infrastructure.proxmox.machine.wish import wish
 from nagaya.infrastructure.proxmox.placement import Decision, Placed, Refused, place, turn
+from nagaya.infrastructure.proxmox.placement.templates import AMBIGUOUS, NO_TEMPLATE
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.removal import (
     HOST_AGAIN,
@@ -232,8 +233,13 @@ def _decide(seen: Seen) -> Decision:
 
 
 def _refused(decided: Refused) -> Plan:
-    missing = decided.reason.startswith("Template")
-    reason = Reason.TEMPLATE_NOT_FOUND if missing else Reason.NO_SUITABLE_HOST
+    if decided.reason == NO_TEMPLATE:
+        why = (
+            f"{decided.message}. `nagaya proxmox image add` makes one; one that there is, but not for this token, can be "
+            "used after `nagaya proxmox connect`."
+        )
+        return replace(_waits(Reason.TEMPLATE_NOT_FOUND, why), again_after=NO_HOST_AGAIN)
+    reason = Reason.TEMPLATE_NOT_FOUND if decided.reason == AMBIGUOUS else Reason.NO_SUITABLE_HOST
     return replace(_waits(reason, f"{decided}. It is looked for again."), again_after=NO_HOST_AGAIN)
 
 

@@ -53,8 +53,11 @@ class Refused:
     why_not: tuple[WhyNot, ...]
 
     def __str__(self) -> str:
-        hosts = "; ".join(str(each) for each in self.why_not)
-        return f"{self.message}: {hosts}" if hosts else self.message
+        hosts: dict[str, list[str]] = {}
+        for each in self.why_not:
+            hosts.setdefault(each.why, []).append(each.host)
+        told = "; ".join(f"{', '.join(names)}: {why}" for why, names in hosts.items())
+        return f"{self.message}: {told}" if told else self.message
 
 
 Decision = Placed | Refused

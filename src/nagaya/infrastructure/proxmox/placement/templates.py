@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from nagaya.infrastructure.proxmox.placement.inventory import Host, Inventory, Template
 from nagaya.infrastructure.proxmox.placement.wish import TagMatch, TemplateById, TemplateByTags, Wish
+
+NO_TEMPLATE: Final = "TemplateNotFound"
+AMBIGUOUS: Final = "TemplateAmbiguous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def _by_id(wanted: TemplateById, templates: Iterable[Template]) -> tuple[Templat
     if found:
         return found
     where = f" (it was to be on {wanted.host})" if wanted.host else ""
-    return NoTemplate("TemplateNotFound", f"there is no template {wanted.vmid}{where}")
+    return NoTemplate(NO_TEMPLATE, f"there is no template {wanted.vmid}{where}")
 
 
 def _by_tags(wanted: TemplateByTags, templates: Iterable[Template]) -> tuple[Template, ...] | NoTemplate:
@@ -82,16 +86,16 @@ def _by_tags(wanted: TemplateByTags, templates: Iterable[Template]) -> tuple[Tem
     having = [each for each in everything if wanted.tags <= each.tags]
     if wanted.match is TagMatch.EXACT:
         found = tuple(each for each in having if each.tags == wanted.tags)
-        return found or NoTemplate("TemplateNotFound", _missing(wanted, everything, having))
+        return found or NoTemplate(NO_TEMPLATE, _missing(wanted, everything, having))
     if not having:
-        return NoTemplate("TemplateNotFound", _missing(wanted, everything, having))
+        return NoTemplate(NO_TEMPLATE, _missing(wanted, everything, having))
     if wanted.match is TagMatch.BEST_SUBSET:
         fewest = min(len(each.tags) for each in having)
         having = [each for each in having if len(each.tags) == fewest]
     if len({each.tags for each in having}) > 1:
         names = ", ".join(f"{each.vmid} ({_tags(each.tags)})" for each in _ordered(having))
         why = f"the tags {_tags(wanted.tags)} do not tell which template is meant: {names}"
-        return NoTemplate("TemplateAmbiguous", why)
+        return NoTemplate(AMBIGUOUS, why)
     return tuple(having)
 
 

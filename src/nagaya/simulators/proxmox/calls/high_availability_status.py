@@ -6,6 +6,7 @@ from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.cluster.placement import number_of
+from nagaya.simulators.proxmox.cluster.rows import host_states
 
 handlers = Handlers()
 _ATTRIBUTES = ("group", "max_restart", "max_relocate", "comment", "failback", "auto-rebalance")
@@ -52,8 +53,8 @@ async def manager_status(call: Call) -> Json:
         for sid, facts in datacenter.ha.resources.items()
         if facts.get("crm") and (guest := datacenter.guests.get(number_of(sid))) is not None
     }
-    hosts = {node.name: "online" if node.online else "unknown" for node in datacenter.nodes.values()}
-    status = {"service_status": services, "node_status": hosts} if services else {}
+    hosts = host_states(call.emulator)
+    status = {"service_status": services, "node_status": hosts} if hosts else {}
     return {"manager_status": status, "quorum": {"node": call.node.name, "quorate": int(datacenter.quorate)}}
 
 

@@ -10,6 +10,7 @@ from nagaya.simulators.proxmox.calls.rrd import empty_graph
 from nagaya.simulators.proxmox.calls.shared_file import check_digest
 from nagaya.simulators.proxmox.calls.version import version as version_of
 from nagaya.simulators.proxmox.cluster import hosts, reports
+from nagaya.simulators.proxmox.cluster.options import commented
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.verification import split_list
 
@@ -86,8 +87,8 @@ async def options(call: Call) -> Json:
     given = call.node.options
     asked = call.get("property")
     if asked is not None and asked != "all":
-        return {asked: given[asked]} if asked in given else {}
-    return {**given, "digest": _digest(given)}
+        return {asked: _read(given)[asked]} if asked in given else {}
+    return {**_read(given), "digest": _digest(given)} if given else {}
 
 
 @handlers("PUT", _CONFIG)
@@ -95,7 +96,8 @@ async def update(call: Call) -> Json:
     """Change some of its own options."""
     given = call.node.options
     path = f"/etc/pve/nodes/{call.node.name}/config"
-    check_digest(call, _digest(given))
+    if given:
+        check_digest(call, _digest(given))
     if not call.emulator.datacenter.quorate:
         raise Failure(f"unable to open file '{path}.tmp.{call.emulator.tasks.pid()}' - Permission denied\n")
     given |= {name: value for name, value in call.parameters.items() if name not in ("node", "delete", "digest")}
@@ -139,6 +141,13 @@ async def usb_devices(call: Call) -> Json:
 async def traffic(call: Call) -> Json:
     """What the network devices of running machines sent and received: nobody counts that here."""
     return []
+
+
+def _read(given: dict[str, Any]) -> dict[str, Any]:
+    """The options as they are read from the file, in which the description is a comment."""
+    if not given.get("description"):
+        return {name: value for name, value in given.items() if name != "description"}
+    return {**given, "description": commented(str(given["description"]))}
 
 
 def _digest(given: dict[str, Any]) -> str:

@@ -6,7 +6,13 @@ from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.cluster import reports
-from nagaya.simulators.proxmox.cluster.rows import high_availability_state, machine_row, node_row, storage_row
+from nagaya.simulators.proxmox.cluster.rows import (
+    high_availability_state,
+    host_states,
+    machine_row,
+    node_row,
+    storage_row,
+)
 
 handlers = Handlers()
 LOCAL_ZONE = "localnetwork"
@@ -65,11 +71,13 @@ def _add_up(pool: dict[str, Any], row: dict[str, Any]) -> None:
 
 
 def _nodes(call: Call) -> list[dict[str, Any]]:
-    rows = []
+    rows, states = [], host_states(call.emulator)
     for node in call.emulator.datacenter.nodes.values():
         row = node_row(call.emulator, node, audited=call.rights.may(f"/nodes/{node.name}", ["Sys.Audit"]))
         if node.online and reports.of_host(call.emulator, node) is not None:
             row["cgroup-mode"] = node.control_groups
+        if node.name in states:
+            row["hastate"] = states[node.name]
         rows.append(row)
     return rows
 

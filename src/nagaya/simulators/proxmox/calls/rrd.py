@@ -6,13 +6,30 @@ from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call
 
-_FRAMES = {"hour": (60, 60), "day": (1800, 48), "week": (10800, 56), "month": (43200, 60), "year": (604800, 52)}
+_FRAMES = {
+    "hour": (60, 60),
+    "day": (60, 1440),
+    "week": (1800, 336),
+    "month": (1800, 1440),
+    "year": (21600, 1440),
+    "decade": (604800, 570),
+}
 """Seconds between two points, and how many there are."""
+_EARLIER_FRAMES = {
+    "hour": (60, 60),
+    "day": (1800, 70),
+    "week": (10800, 70),
+    "month": (43200, 70),
+    "year": (604800, 70),
+    "decade": (604800, 70),
+}
+"""Before PVE 9."""
 
 
 def empty_graph(call: Call) -> list[dict[str, Any]]:
-    """The points of the time that a call asks for."""
-    step, count = _FRAMES.get(call["timeframe"], _FRAMES["hour"])
+    """The points of the time that a call asks for, up to the one before now."""
+    frames = _EARLIER_FRAMES if call.emulator.version[0] == "8" else _FRAMES
+    step, count = frames[call["timeframe"]]
     now = int(call.emulator.world.clock.now().timestamp())
-    last = now - now % step
-    return [{"time": last - step * back} for back in reversed(range(count))]
+    first = now - now % step - step * count
+    return [{"time": first + step * number} for number in range(count)]

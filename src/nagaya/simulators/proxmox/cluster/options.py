@@ -28,7 +28,7 @@ def shown(options: Mapping[str, Any]) -> dict[str, Any]:
     entries: dict[str, Any] = {"mac_prefix": MAC_PREFIX}
     for name, value in options.items():
         entries[name] = _parts(name, value) if _taken_apart(name) else value
-    entries["description"] = _commented(str(options.get("description") or ""))
+    entries["description"] = commented(str(options.get("description") or ""))
     if options.get("registered-tags"):
         entries["registered-tags"] = str(options["registered-tags"]).split(";")
     access = entries.get("user-tag-access")
@@ -71,7 +71,7 @@ def allowed_tags(options: Mapping[str, Any], *, privileged: bool, used: set[str]
     return sorted(found | registered if privileged else found - registered)
 
 
-def _commented(text: str) -> str:
+def commented(text: str) -> str:
     """What is read of a text that was kept as lines of comment."""
     return "".join(f"{line}\n" for line in text.rstrip("\n").split("\n")) if text.strip("\n") else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nagaya.simulators.proxmox.cluster import reports
+from nagaya.simulators.proxmox.cluster.placement import number_of
 from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.state.storage import Storage
@@ -42,6 +43,20 @@ def high_availability_state(emulator: Emulator, vmid: int) -> Row:
     if resource is None:
         return {}
     return {"hastate": resource.get("crm") or resource.get("state")}
+
+
+def host_states(emulator: Emulator) -> dict[str, str]:
+    """What the HA manager says of the hosts: nothing, until it has a machine to look after."""
+    datacenter = emulator.datacenter
+    if not any(facts.get("crm") for facts in datacenter.ha.resources.values()):
+        return {}
+    states = {node.name: "online" if node.online else "unknown" for node in datacenter.nodes.values()}
+    states |= {node.name: "maintenance" for node in datacenter.nodes.values() if node.online and node.maintenance}
+    for sid, facts in datacenter.ha.resources.items():
+        guest = datacenter.guests.get(number_of(sid))
+        if guest is not None and facts.get("crm") == "fence":
+            states[guest.node] = "fence"
+    return states
 
 
 def node_row(emulator: Emulator, node: Node, *, audited: bool) -> Row:

@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 
 from nagaya.simulators.proxmox.failure import Unanswered
+from nagaya.simulators.proxmox.front.broken_json import complaint
 
 LONGEST_BODY = 512 * 1024
 FORM = "application/x-www-form-urlencoded"
@@ -134,20 +135,13 @@ def _decoded(text: str) -> str:
 def _of_json(body: bytes) -> dict[str, Any]:
     try:
         parameters = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Unreadable(500, f"{_malformed(body, error.pos)} at {_SERVER} line 934.\n") from None
+    except orjson.JSONDecodeError:
+        raise Unreadable(500, f"{complaint(body)} at {_SERVER} line 934.\n") from None
     if parameters is None:
         return {}
-    if isinstance(parameters, list):
+    if isinstance(parameters, list | bool):
         raise Unreadable(500, f"Not a HASH reference at {_SERVER} line 978.\n")
     if not isinstance(parameters, dict):
         text = f'Can\'t use string ("{parameters}") as a HASH ref while "strict refs" in use'
         raise Unreadable(500, f"{text} at {_SERVER} line 978.\n")
     return parameters
-
-
-def _malformed(body: bytes, position: int) -> str:
-    text = body.decode("utf-8", "replace")
-    rest = text[position:] or "(end of string)"
-    what = "malformed JSON string, neither tag, array, object, number, string or atom"
-    return f'{what}, at character offset {position} (before "{rest[:20]}{"..." if len(rest) > 20 else ""}")'

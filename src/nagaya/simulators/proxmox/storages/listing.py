@@ -46,7 +46,10 @@ def _row(storage: Storage, volume: Volume) -> dict[str, Any]:
         row["vmid"] = volume.vmid
         if storage.type in FILE_TYPES:
             row |= {"used": volume.used, "parent": _parent(storage, volume)}
-        elif storage.type not in LVM_TYPES:
+        elif storage.type in LVM_TYPES:
+            row["ctime"] = str(volume.ctime)
+        else:
+            del row["ctime"]
             row |= {"name": volume.name.rpartition("/")[2], "parent": _parent(storage, volume)}
     elif volume.content == "backup":
         if volume.vmid is not None:
@@ -81,7 +84,7 @@ def described(volumes: Volumes, volume_id: str) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "path": path,
         "size": volume.capacity,
-        "used": volume.used if storage.type in FILE_TYPES else volume.size,
+        "used": volume.used if storage.type in FILE_TYPES or storage.type.startswith("zfs") else 0,
         "format": volume.format if image else "raw",
     }
     if volume.content == "backup":

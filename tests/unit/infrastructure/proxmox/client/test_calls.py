@@ -48,7 +48,7 @@ async def test_an_endpoint_that_was_dead_is_asked_again_when_it_is_needed() -> N
     client = calls(told, clock)
     with pytest.raises(NoEndpoint, match="no endpoint answers: off"):
         await client.post("/pools", {"poolid": "x"})
-    with pytest.raises(NoEndpoint, match=r"no endpoint answers: off \(since 2026-11-01T12:00:00Z\)") as raised:
+    with pytest.raises(NoEndpoint, match="no endpoint answers: off") as raised:
         await client.post("/pools", {"poolid": "x"})
     assert not raised.value.may_have_happened
     assert asked(told) == ["a", "b", "c"]
@@ -99,7 +99,7 @@ async def test_a_host_that_is_dead_fails_at_once_and_others_do_not_notice() -> N
     client = calls(told, clock)
     with pytest.raises(HostUnreachable, match="pve2 is unreachable: No route to host"):
         await client.get("/nodes/pve2/status")
-    with pytest.raises(HostUnreachable, match="pve2 is unreachable since 2026-11-01T12:00:00Z: No route to host"):
+    with pytest.raises(HostUnreachable, match="pve2 is unreachable: No route to host"):
         await client.get("/nodes/pve2/status")
     assert await client.get("/nodes/pve1/status") == 1
     assert asked(told) == ["a", "a"]

@@ -5,19 +5,13 @@ Looked at before any password is sent: whoever asks for one must be known first.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import ssl
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from cryptography import x509
 
-from nagaya.infrastructure.proxmox.client import Endpoint, Trust
-from nagaya.infrastructure.proxmox.client.trust import context
-
-TIMEOUT: Final = 10.0  # seconds
+from nagaya.infrastructure.proxmox.client import Endpoint, Trust, fingerprint
+from nagaya.infrastructure.proxmox.client.greeting import TIMEOUT, fingerprint_of, greeted
 
 
 class NoCertificate(Exception):
@@ -41,38 +35,21 @@ async def shown(endpoint: Endpoint, trust: Trust | None = None) -> Certificate:
     """The certificate of a host, judged by whom is trusted: the authorities of this system unless told otherwise."""
     judged = trust or Trust()
     try:
-        raw = await _greeted(endpoint, Trust(insecure=True))
+        raw = await greeted(endpoint, Trust(insecure=True))
     except (OSError, TimeoutError) as error:  # ssl.SSLError is an OSError
         raise NoCertificate(f"{endpoint} cannot be reached: {_why(error)}.") from error
     distrust = ""
-    digest = hashlib.sha256(raw).hexdigest()
+    own = fingerprint_of(raw)
     if judged.fingerprints:
-        distrust = "" if digest in judged.fingerprints else "its fingerprint is another than the one that was given"
+        distrust = "" if fingerprint(own) in judged.fingerprints else "its fingerprint is another than the one that was given"
     elif not judged.insecure:
         try:
-            await _greeted(endpoint, judged)
+            await greeted(endpoint, judged)
         except (OSError, TimeoutError) as error:
             distrust = _why(error)
     found = x509.load_der_x509_certificate(raw)
-    pairs = ":".join(digest[place : place + 2] for place in range(0, len(digest), 2)).upper()
     subject, issuer = found.subject.rfc4514_string(), found.issuer.rfc4514_string()
-    return Certificate(pairs, subject, issuer, found.not_valid_after_utc, distrust)
-
-
-async def _greeted(endpoint: Endpoint, trust: Trust) -> bytes:
-    """The certificate in DER, if TLS comes about."""
-    async with asyncio.timeout(TIMEOUT):
-        _, writer = await asyncio.open_connection(
-            endpoint.host, endpoint.port, ssl=context(trust), server_hostname=endpoint.host
-        )
-    try:
-        secured = writer.get_extra_info("ssl_object")
-        assert isinstance(secured, ssl.SSLObject)
-        raw = secured.getpeercert(binary_form=True)
-        assert raw is not None
-        return raw
-    finally:
-        writer.transport.abort()
+    return Certificate(own, subject, issuer, found.not_valid_after_utc, distrust)
 
 
 def _why(error: BaseException) -> str:

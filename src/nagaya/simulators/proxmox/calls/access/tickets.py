@@ -44,6 +44,8 @@ async def log_in(call: Call) -> Json:
         enabled_user(user, access, emulator.world.clock)
         by_ticket = emulator.tickets.user(call["password"])
         to_verify = call.get("path") and call.get("privs")
+        if call.get("tfa-challenge") is not None and not to_verify:
+            raise Failure("nobody was asked for a second factor\n")
         trusted = by_ticket is not None and by_ticket in ((user,) if to_verify else (user, ROOT))
         if not trusted:
             check_password(user, call["password"], access)
