@@ -73,7 +73,12 @@ class Timeouts(Model):
     ] = None
     boot_seconds: Annotated[
         int | None,
-        doc("From the start until guest agent and cloud-init are done. 1800 if left out.", minimum=1, maximum=86400),
+        doc(
+            "From the start until guest agent and cloud-init are done and the Machine has its Node. 1800 if left out; "
+            "then the condition says what is known, and it is waited on.",
+            minimum=1,
+            maximum=86400,
+        ),
     ] = None
     stop_seconds: Annotated[
         int | None,

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nagaya.infrastructure.proxmox.client import rows
 from nagaya.infrastructure.proxmox.client.calls import Calls, path_of
 from nagaya.infrastructure.proxmox.client.errors import Conflict
+from nagaya.infrastructure.proxmox.client.rows import MachineRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,13 @@ class Cluster:
             return False
         return True
 
+    async def machine(self, vmid: int) -> MachineRow | None:
+        """Where a VM is and in which pool, at this moment: for whoever is about to destroy it. The picture that all
+        share may be two seconds old."""
+        listed = await self._calls.rows("/cluster/resources", {"type": "vm"})
+        found = (each for each in listed if each.get("type") == "qemu" and int(each["vmid"]) == vmid)
+        return next((rows.machine(each, host_online=True) for each in found), None)
+
     async def options(self) -> Mapping[str, Any]:
         """Those of the data center: next-id, tag-style, registered-tags, ..."""
         return await self._calls.record("/cluster/options")
@@ -77,8 +86,8 @@ class Cluster:
 
     async def bridges(self, node: str) -> tuple[str, ...]:
         """Those that a host has and the credentials may see, virtual networks included."""
-        rows = await self._calls.rows(path_of("nodes", node, "network"), {"type": "any_bridge"})
-        return tuple(str(row["iface"]) for row in rows)
+        listed = await self._calls.rows(path_of("nodes", node, "network"), {"type": "any_bridge"})
+        return tuple(str(row["iface"]) for row in listed)
 
     async def wake(self, node: str) -> None:
         """Have another host wake this one by its network card."""

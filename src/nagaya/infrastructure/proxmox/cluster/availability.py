@@ -57,10 +57,12 @@ def of_look(seen: Look) -> Availability:
     if seen.problem is not None:
         reason = Reason.SECRET_UNUSABLE if isinstance(seen.problem, Unauthorized) else Reason.PROXMOX_UNREACHABLE
         sentence = str(seen.problem)
+        if isinstance(seen.problem, Unauthorized) and seen.connected is not None:
+            sentence = f"Proxmox VE refuses the credentials of {seen.connected.reference}: {sentence}"
         if isinstance(seen.problem, HostUnreachable) and is_distrusted(seen.problem):
             sentence += (
-                " Put the authority of the hosts (/etc/pve/pve-root-ca.pem) into the key root_ca of the Secret, or give "
-                "the cluster a ProxmoxConnection (`nagaya proxmox connect`)."
+                " Put the authority of the hosts (/etc/pve/pve-root-ca.pem) into the key root_ca of the Secret, or "
+                "give the cluster a ProxmoxConnection (`nagaya proxmox connect`)."
             )
         return Availability(False, reason, sentence, datacenter)
     known = {} if seen.snapshot is None else seen.snapshot.hosts

@@ -20,6 +20,7 @@ from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.connection.establishing.certificate import Certificate, NoCertificate
 from nagaya.infrastructure.proxmox.connection.findings import OLDEST, Findings, find
 from nagaya.infrastructure.proxmox.connection.reference import connection_reference
+from nagaya.infrastructure.proxmox.connection.status import told_of
 from nagaya.kube.conditions import get
 from nagaya.world import Clock
 

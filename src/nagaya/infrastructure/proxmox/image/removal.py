@@ -12,9 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.infrastructure.proxmox.client import Proxmox, rows
+from nagaya.infrastructure.proxmox.client import Proxmox
 from nagaya.infrastructure.proxmox.client.errors import NotFound, ProxmoxError
-from nagaya.infrastructure.proxmox.client.rows import MachineRow
 from nagaya.infrastructure.proxmox.image import marker
 from nagaya.infrastructure.proxmox.image.choice import IMAGES
 from nagaya.infrastructure.proxmox.image.following import follow
@@ -154,13 +153,6 @@ def _named_as_parent(parent: str, base: str) -> bool:
     return bool(parent) and parent.rpartition("/")[2].partition("@")[0] == base
 
 
-async def _row(proxmox: Proxmox, vmid: int) -> MachineRow | None:
-    """Where it is and in which pool, at this moment: what others know of the cluster may be two seconds old."""
-    listed = await proxmox.calls.rows("/cluster/resources", {"type": "vm"})
-    found = (each for each in listed if each.get("type") == "qemu" and int(each["vmid"]) == vmid)
-    return next((rows.machine(each, host_online=True) for each in found), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Gone:
     """What became of one that was to go."""
@@ -175,7 +167,7 @@ async def remove(proxmox: Proxmox, template: Template, tell: Callable[[str, str]
     host, vmid = template.host, template.vmid
     try:
         config = await proxmox.machines.config(host, vmid)
-        row = await _row(proxmox, vmid)
+        row = await proxmox.cluster.machine(vmid)
         known = marker.read(config.get("description"), vmid)
         if known is None or known != template.marker or config.get("name") != known.name:
             return Gone(template, f"{vmid} on {host} is another machine by now: it was not touched.")

@@ -235,8 +235,8 @@ def _decide(seen: Seen) -> Decision:
 def _refused(decided: Refused) -> Plan:
     if decided.reason == NO_TEMPLATE:
         why = (
-            f"{decided.message}. `nagaya proxmox image add` makes one; one that there is, but not for this token, can be "
-            "used after `nagaya proxmox connect`."
+            f"{decided.message}. `nagaya proxmox image add` makes one; one that there is, but not for this token, "
+            "can be used after `nagaya proxmox connect`."
         )
         return replace(_waits(Reason.TEMPLATE_NOT_FOUND, why), again_after=NO_HOST_AGAIN)
     reason = Reason.TEMPLATE_NOT_FOUND if decided.reason == AMBIGUOUS else Reason.NO_SUITABLE_HOST

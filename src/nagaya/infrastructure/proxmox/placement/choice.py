@@ -120,7 +120,9 @@ def _against(wish: Wish, host: Host, room: Room) -> list[str]:
     if wish.rules.cpu_percent and (cpus := room.cpus(host)) < wish.cpus:
         complaints.append(f"processors: {max(0, cpus)} free, {wish.cpus} needed")
     if host.bridges is not None and (missing := wish.bridges - host.bridges):
-        complaints.append(f"no bridge {', '.join(sorted(missing))} that may be used (SDN.Use, which `nagaya proxmox connect` grants)")
+        complaints.append(
+            f"no bridge {', '.join(sorted(missing))} that may be used (SDN.Use, which `nagaya proxmox connect` grants)"
+        )
     wanted = Counter(wish.devices)
     complaints += [
         f"no PCI device of mapping {mapping} that may be used (Mapping.Use)"

@@ -89,7 +89,10 @@ def _against(tried: DiskPlan, template: Template, host: Host, room: Room, elsewh
 
 def _unusable(name: str, storage: Storage | None) -> str:
     if storage is None:
-        return f"storage {name} is not there, is disabled, or may not be seen (Datastore.Audit, which `nagaya proxmox connect` grants)"
+        return (
+            f"storage {name} is not there, is disabled, or may not be seen "
+            "(Datastore.Audit, which `nagaya proxmox connect` grants)"
+        )
     if not storage.active:
         return f"storage {name} cannot be reached"
     return f"storage {name} is not for disks of VMs (content {', '.join(sorted(storage.content)) or 'none'})"

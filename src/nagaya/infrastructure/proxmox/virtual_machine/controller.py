@@ -19,7 +19,7 @@ from nagaya.api.proxmox.proxmox_virtual_machine import (
 )
 from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.proxmox.client import Phase, TaskState, upid
-from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
 from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
@@ -62,6 +62,8 @@ class ProxmoxVirtualMachines:
             return await self._reap(key, reservation, link)
         except ProxmoxError as error:
             log.warning("reservation %s: %s", key.name, error)
+            if isinstance(error, Forbidden):
+                link.refused()
             return await self._tell(reservation, message=str(error), again=RETRY)
 
     async def _has_machine(self, reservation: ProxmoxVirtualMachine) -> bool:

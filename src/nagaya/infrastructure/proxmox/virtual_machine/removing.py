@@ -68,6 +68,9 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
             return await proxmox.storages.delete(step.node, step.volume)
         except NotFound:
             return None
+    row = await proxmox.cluster.machine(identity.vmid)
+    if row is None or row.node != step.node or (identity.pool and row.pool != identity.pool):
+        return None
     found = await find(proxmox, identity, step.node)
     if found.presence is not Presence.OURS or found.stranger or found.node != step.node:
         return None

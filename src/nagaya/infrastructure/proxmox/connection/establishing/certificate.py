@@ -41,7 +41,9 @@ async def shown(endpoint: Endpoint, trust: Trust | None = None) -> Certificate:
     distrust = ""
     own = fingerprint_of(raw)
     if judged.fingerprints:
-        distrust = "" if fingerprint(own) in judged.fingerprints else "its fingerprint is another than the one that was given"
+        distrust = (
+            "" if fingerprint(own) in judged.fingerprints else "its fingerprint is another than the one that was given"
+        )
     elif not judged.insecure:
         try:
             await greeted(endpoint, judged)
