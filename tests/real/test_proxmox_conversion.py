@@ -192,7 +192,7 @@ def test_a_watch_tells_of_objects_in_its_own_version(kubectl: Kubectl, kubeconfi
     program = installed_binaries(("kubectl",)).path("kubectl")
     kind = plural("ProxmoxMachine", OLD)
     kubectl("create", "-f", "-", given=yaml.safe_dump(machine("watched")))
-    command = [program, f"--kubeconfig={kubeconfig}", "get", kind, "watched", "--watch", "-o", "json"]
+    command = [str(program), f"--kubeconfig={kubeconfig}", "get", kind, "watched", "--watch", "-o", "json"]
     watching = subprocess.Popen(
         [*command, "--output-watch-events"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

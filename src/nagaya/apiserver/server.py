@@ -38,6 +38,7 @@ from nagaya.apiserver.builtins.assemble import assemble
 from nagaya.apiserver.controllers import assembly
 from nagaya.apiserver.controllers.runner import Runner
 from nagaya.apiserver.custom.definitions import Definitions
+from nagaya.apiserver.custom.given_versions import Versions
 from nagaya.apiserver.identity import Identity
 from nagaya.apiserver.lookups import StoreLookups
 from nagaya.apiserver.registry.backend import Backend
@@ -78,6 +79,7 @@ class Config:
     # Where webhooks' Services are that run beside this server: "namespace/name" to "host:port".
     services: Mapping[str, str] = field(default_factory=dict)
     rules: Mapping[str, Rules] = field(default_factory=dict)  # by `plural.group`: for kinds that others define
+    versions: Mapping[str, Versions] = field(default_factory=dict)  # by `plural.group`: further ones of such kinds
     observers: Sequence[Observer] = ()
     audit: AuditSettings | None = None
     metrics: bool = False  # serve `/metrics`
@@ -111,7 +113,7 @@ class ApiServer:
             Anonymous() if config.anonymous else None,
         )
         escalation = EscalationCheck(authorization.index, authorization)
-        self.backend = Backend(world, store, Catalog(), Admission(), authorization, escalation)
+        self.backend = Backend(world, store, Catalog(), Admission(), authorization, escalation, config.versions)
         self._webhooks = WebhookClient(self.backend, config.services)
         self.backend.admission = Admission(
             default_plugins(self.backend, self._webhooks, config.rules, nodes=config.nodes)

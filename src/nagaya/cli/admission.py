@@ -28,7 +28,7 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.cli.old_versions import OldVersions
 from nagaya.kube.client import Client
-from nagaya.kube.errors import ApiError, Conflict, NotFound
+from nagaya.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from nagaya.kube.patches import Apply
 from nagaya.kube.transport import NoAnswer
 from nagaya.pki import keys
@@ -89,7 +89,10 @@ class AdmissionServer:
         url = f"https://{shown}:{self._runner.addresses[0][1]}"
         self._bundle = base64.b64encode(authority.certificate_pem).decode()
         # First, because the checks of an object in another version begin with its conversion.
-        await self._old_versions.serve({"url": f"{url}/convert", "caBundle": self._bundle})
+        try:
+            await self._old_versions.serve({"url": f"{url}/convert", "caBundle": self._bundle})
+        except Forbidden as error:
+            log.warning("old versions are not served, because definitions may not be changed: %s", error)
         for kind, path in _CALLS:
             content = {"webhooks": [self._webhook(each, path, f"{url}/{path}") for each in self._kinds]}
             await self._client.patch(kind, "", _NAME, Apply(content, self._client.field_manager, force=True))

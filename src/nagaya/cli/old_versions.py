@@ -87,7 +87,7 @@ async def bring_up_to_date(client: Client, definition: Definition, *, force: boo
 def _kept(definition: Definition, found: Untyped) -> dict[str, Any]:
     """The CRD of a kind with v1alpha1, and whoever converts it, as they are."""
     result = render(definition)
-    result["spec"]["versions"].insert(0, _version(found, OLD_VERSION))
+    result["spec"]["versions"].append(_version(found, OLD_VERSION))
     result["spec"]["conversion"] = found.at("spec", "conversion")
     return result
 

@@ -80,6 +80,30 @@ async def test_an_old_version_whose_webhook_cannot_be_withdrawn_is_named_with_th
     assert "Start Nagaya again, with --admission or with --install-crds" in caplog.text
 
 
+async def test_who_may_not_change_definitions_serves_the_rules_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    server = await ApiServer.start(Config(), world)
+    admin = Client(InProcessTransport(server), world=world, field_manager="test")
+    roles = Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", Untyped, namespaced=False)
+    bindings = Kind(
+        "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", Untyped, namespaced=False
+    )
+    rule = {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"]}
+    subject = {"kind": "User", "name": "limited", "apiGroup": "rbac.authorization.k8s.io"}
+    role = {"kind": "ClusterRole", "name": "limited", "apiGroup": "rbac.authorization.k8s.io"}
+    await admin.create(roles, {"metadata": {"name": "limited"}, "rules": [rule]})
+    await admin.create(bindings, {"metadata": {"name": "limited"}, "subjects": [subject], "roleRef": role})
+    limited = Client(InProcessTransport(server, "limited", ()), world=world, field_manager="test")
+    rules = AdmissionServer(limited, world, PARTS["infrastructure-proxmox"])
+    try:
+        url = await rules.start("127.0.0.1", 0)
+        assert await addresses(admin) == {url}
+        assert "old versions are not served, because definitions may not be changed" in caplog.text
+    finally:
+        await rules.stop()
+        await server.stop()
+
+
 @pytest.mark.parametrize(
     ("path", "body", "code", "said"),
     [

@@ -49,5 +49,8 @@ class CustomCodec:
         return obj if version is None else version.refresh(obj)
 
     async def encode(self, obj: JsonObject) -> JsonObject:
-        """The object in the version in which it is stored."""
-        return (await self._converter.convert([obj], self._storage_version))[0]
+        """The object in the version in which it is stored, with what that version fills in: as it will be read."""
+        (made,) = await self._converter.convert([obj], self._storage_version)
+        if self._api_version == self._storage_version:
+            return made
+        return self._versions[self._storage_version].refresh(made)

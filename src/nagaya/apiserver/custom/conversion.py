@@ -121,11 +121,11 @@ def _checked(
             raise _failed(f"{where}: invalid groupVersion (expected {api_version}, received {received})")
         if obj.get("kind") != original["kind"]:
             raise _failed(f"{where}: invalid kind (expected {original['kind']}, received {obj.get('kind') or ''})")
-        made.append(_with_identity(where, original, obj))
+        made.append(with_identity(where, original, obj))
     return made
 
 
-def _with_identity(where: str, original: JsonObject, obj: JsonObject) -> JsonObject:
+def with_identity(where: str, original: JsonObject, obj: JsonObject) -> JsonObject:
     """The converted object with the original's metadata, except for labels and annotations."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nagaya.apiserver.custom.conversion import WebhookCaller
+from nagaya.apiserver.custom.given_versions import completed
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject, aggregate
@@ -82,7 +83,10 @@ class Definitions:
         from nagaya.apiserver.cel.crd_rules import compile_rules
         from nagaya.apiserver.custom import serve
 
-        return serve.resources(definition, compile_rules, self._caller, self._backend.world)
+        world = self._backend.world
+        definition, given = completed(definition, self._backend.versions)
+        converter = given or serve.converter_of(definition, self._caller, world)
+        return serve.resources(definition, compile_rules, converter, world)
 
     async def sync(self, key: object) -> float | None:
         """Bring one definition a step on."""

@@ -27,16 +27,14 @@ _PART = frozenset({"get", "patch", "update"})
 
 
 def resources(
-    definition: JsonObject, compile_rules: RuleCompiler, caller: WebhookCaller, world: World
+    definition: JsonObject, compile_rules: RuleCompiler, converter: Converter, world: World
 ) -> list[Resource]:
     """What a definition serves. It is valid and its names are accepted."""
-    return _Definition(definition, compile_rules, caller, world).resources()
+    return _Definition(definition, compile_rules, converter, world).resources()
 
 
 class _Definition:
-    def __init__(
-        self, definition: JsonObject, compile_rules: RuleCompiler, caller: WebhookCaller, world: World
-    ) -> None:
+    def __init__(self, definition: JsonObject, compile_rules: RuleCompiler, converter: Converter, world: World) -> None:
         spec = definition["spec"]
         self._spec = spec
         self._names = definition["status"]["acceptedNames"]
@@ -51,7 +49,7 @@ class _Definition:
         self._types = {version: types_from_openapi(each.raw_schema) for version, each in self._compiled.items()}
         storage = next(each["name"] for each in spec["versions"] if each.get("storage"))
         self._storage_version = f"{self._group}/{storage}"
-        self._converter = _converter(definition, caller, world)
+        self._converter = converter
 
     def resources(self) -> list[Resource]:
         return [self._resource(each) for each in self._spec["versions"] if each.get("served")]
@@ -102,7 +100,8 @@ class _Definition:
         return FieldManager(kind, self._types, convert=convert, reset_fields=resets)
 
 
-def _converter(definition: JsonObject, caller: WebhookCaller, world: World) -> Converter:
+def converter_of(definition: JsonObject, caller: WebhookCaller, world: World) -> Converter:
+    """Who converts the objects of a definition by its own account."""
     conversion = definition["spec"].get("conversion") or {}
     if conversion.get("strategy") == "Webhook":
         return ByWebhook(definition["metadata"]["name"], conversion.get("webhook") or {}, caller, world)

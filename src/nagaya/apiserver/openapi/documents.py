@@ -14,6 +14,7 @@ import orjson
 
 from nagaya.apiserver.crd import openapi as custom
 from nagaya.apiserver.custom.definitions import TABLE
+from nagaya.apiserver.custom.given_versions import completed
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.openapi import gnostic, surroundings
@@ -128,7 +129,7 @@ class Documents:
         model = custom.model_name(group, version, resource.kind)
         if record is not None:
             make = custom.definitions_v2 if v2 else custom.definitions_v3
-            publisher.schemas |= make(record.object(), version)
+            publisher.schemas |= make(completed(record.object(), self._backend.versions)[0], version)
         parts = []
         for part in resource.subresources.values():
             is_scale = part.kind == _SCALE

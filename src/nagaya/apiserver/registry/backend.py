@@ -6,11 +6,13 @@ one process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from nagaya.apiserver.admission.chain import Admission
 from nagaya.apiserver.authz.authorizer import Authorizer
 from nagaya.apiserver.authz.escalation import EscalationCheck
+from nagaya.apiserver.custom.given_versions import Versions
 from nagaya.apiserver.meta import times
 from nagaya.apiserver.registry.catalog import Catalog
 from nagaya.apiserver.storage import Store
@@ -27,6 +29,7 @@ class Backend:
     admission: Admission
     authorizer: Authorizer
     escalation: EscalationCheck
+    versions: Mapping[str, Versions] = field(default_factory=dict)  # given ones, by `plural.group`
 
     def now(self) -> str:
         """The current time as it is written on objects."""

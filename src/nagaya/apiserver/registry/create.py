@@ -151,6 +151,7 @@ async def insert(backend: Backend, call: Call, obj: JsonObject, *, dry_run: bool
     if dry_run:
         if (existing := backend.store.get(resource.table, key)) is not None:
             raise _taken(call, name, existing.object())
+        await resource.codec.encode({**obj})  # who converts may refuse
         return Outcome(resource, object=resource.rehearsed(obj), created=True)
     form = await resource.codec.encode(obj)
     try:

@@ -25,14 +25,15 @@ def convert(review: Content) -> dict[str, Any]:
     wanted = str(request.get("desiredAPIVersion", ""))
     answer: dict[str, Any] = {"uid": request.get("uid", "")}
     try:
-        converted = [_converted(each, wanted) for each in items(request.get("objects"))]
-        answer |= {"convertedObjects": converted, "result": {"status": "Success"}}
+        made = [converted(each, wanted) for each in items(request.get("objects"))]
+        answer |= {"convertedObjects": made, "result": {"status": "Success"}}
     except Unconvertible as problem:
         answer |= {"convertedObjects": [], "result": {"status": "Failure", "message": str(problem)}}
     return {"apiVersion": API_VERSION, "kind": "ConversionReview", "response": answer}
 
 
-def _converted(content: Content, wanted: str) -> dict[str, Any]:
+def converted(content: Content, wanted: str) -> dict[str, Any]:
+    """An object in the version that is asked for. Raises Unconvertible."""
     given, kind = str(content.get("apiVersion", "")), content.get("kind")
     if given == wanted:
         return dict(content)
