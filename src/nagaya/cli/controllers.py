@@ -67,8 +67,8 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
 @click.option(
     "--install-crds",
     is_flag=True,
-    help="First install the definitions of the parts' kinds, or bring them up to date; an old version that is converted "
-    "is kept. See `nagaya crds`.",
+    help="First install the definitions of the parts' kinds, or bring them up to date; an old version that is "
+    "converted is kept. See `nagaya crds`.",
 )
 @click.option(
     "--leader-elect",
@@ -88,8 +88,8 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     "--admission",
     metavar="HOST:PORT",
     callback=reachable_address,
-    help="Serve defaults, checks and conversion (CAPMOX's v1alpha1) of Nagaya's kinds there and have the API call them; "
-    "CAPMOX's definitions are taken over. HOST must be an address that the API server reaches. Not needed with "
+    help="Serve defaults, checks and conversion (CAPMOX's v1alpha1) of Nagaya's kinds there and have the API call "
+    "them; CAPMOX's definitions are taken over. HOST must be an address that the API server reaches. Not needed with "
     "`nagaya up`, which does the same by itself.  [default: nowhere]",
 )
 @click.option(
