@@ -41,10 +41,11 @@ def example(connection: str, version: str, gateway: IPv4Address, *, pool: bool) 
     workers["replicas"] = 1
     workers["template"]["spec"]["version"] = version
     # As everybody has to write it whose machines have the first version of control groups.
-    _join(found)["nodeRegistration"]["ignorePreflightErrors"] = ["SystemVerification"]
+    _registration(found)["ignorePreflightErrors"] = ["SystemVerification"]
     return [*found.values()]
 
 
-def _join(found: Mapping[str, Manifest]) -> Manifest:
-    join: Manifest = found["KubeadmConfigTemplate"]["spec"]["template"]["spec"]["joinConfiguration"]
-    return join
+def _registration(found: Mapping[str, Manifest]) -> Manifest:
+    spec: Manifest = found["KubeadmConfigTemplate"]["spec"]["template"]["spec"]
+    registration: Manifest = spec.setdefault("joinConfiguration", {}).setdefault("nodeRegistration", {})
+    return registration

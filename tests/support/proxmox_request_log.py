@@ -27,6 +27,8 @@ PROMISES: Final[Mapping[str, float]] = {
     "GET /access/permissions": 3600.0,
 }
 """Seconds that are at least between two of the same question, to the same host, on the same task or machine."""
+BEFORE_DESTRUCTION: Final = "GET /cluster/resources?type=vm"
+"""Asked once by whoever is about to destroy a VM; several may be at the same time."""
 _ROUNDING: Final = 0.001
 
 
@@ -82,7 +84,7 @@ class RequestLog:
     def _pauses(self) -> Iterator[tuple[str, float]]:
         times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         for each in self.asked:
-            if each.route.startswith("GET "):
+            if each.route.startswith("GET ") and each.question != BEFORE_DESTRUCTION:
                 times[each.route, each.question].append(each.at)
         for (route, _), moments in times.items():
             for before, after in pairwise(moments):

@@ -37,9 +37,9 @@ from support.passing_time import PassingLoop
 from support.prepared import start_prepared
 from support.proxmox_town_layout import TOKEN, foreign, secret, town_layout
 from support.proxmox_town_manifests import Shop
-from support.proxmox_town_ways import Checked, Ledger, MortalWay, to_clusters
+from support.proxmox_town_ways import Ledger, MortalWay, to_clusters
 from support.proxmox_town_witness import Witness
-from support.proxmox_transport import ToEmulator
+from support.proxmox_transport import ToEmulator, Valid
 from support.virtual_run import virtual_world
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class Town(MortalLab):
         mortal = self.mortal = Mortal(self.around(self.transport()))
 
         def host_transport() -> HostTransport:
-            return MortalWay(Checked(ToEmulator(self.emulator)), self.ledger, mortal.death)
+            return MortalWay(Valid(ToEmulator(self.emulator)), self.ledger, mortal.death)
 
         self.plane = Plane(
             mortal,
@@ -135,10 +135,9 @@ class Town(MortalLab):
         cluster = await self.get("Cluster", self.shop.name)
         plane = await self.get("KubeadmControlPlane", self.shop.name)
         deployment = await self.get("MachineDeployment", self.shop.deployment)
-        counts = {each.status.up_to_date_replicas for each in (deployment,)} | {deployment.status.replicas}
         return (
             holds(cluster, "Available")
-            and counts == {workers}
+            and deployment.status.up_to_date_replicas == deployment.status.replicas == workers
             and plane.status.up_to_date_replicas == plane.status.replicas == control_planes
         )
 

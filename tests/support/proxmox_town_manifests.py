@@ -50,6 +50,7 @@ class Shop:
             self.bootstrap(),
             self.workers_(),
             self.health_check(),
+            *([self.control_plane_health_check()] if self.control_planes > 1 else []),
         ]
 
     def connection(self) -> Manifest:
@@ -135,6 +136,15 @@ class Shop:
             "checks": {"nodeStartupTimeoutSeconds": 600, "unhealthyNodeConditions": UNHEALTHY},
         }
         return self._object(CLUSTER_API, "MachineHealthCheck", self.name, spec)
+
+    def control_plane_health_check(self) -> Manifest:
+        """Of control planes only those are replaced whose Node never comes: the others come back with their host."""
+        spec = {
+            "clusterName": self.name,
+            "selector": {"matchExpressions": [{"key": "cluster.x-k8s.io/control-plane", "operator": "Exists"}]},
+            "checks": {"nodeStartupTimeoutSeconds": 600},
+        }
+        return self._object(CLUSTER_API, "MachineHealthCheck", f"{self.name}-control-plane", spec)
 
     def _object(self, version: str, kind: str, name: str, spec: Manifest) -> Manifest:
         metadata = {"name": name, "namespace": self.namespace, "labels": {CLUSTER_NAME: self.name}}

@@ -16,6 +16,8 @@ from support.proxmox_town_life import Phase
 
 A_WHILE = 120.0
 """Seconds: longer than any retry of the client itself."""
+HAMMERING = 4
+"""So often in a second nothing may be asked that fails, all machines together."""
 FAILURE = "an emulated failure"
 
 
@@ -73,6 +75,7 @@ class Mishap:
     async def after(self, town: Town, phase: Phase) -> None:
         """Count what went wrong."""
         self.happened += self._fault.happened
+        assert self._fault.happened < A_WHILE * HAMMERING, f"{self.call} was made {self._fault.happened} times"
         if self._fault.happened > 1:
             self.told(town, phase, self.call)
         town.control.faults.clear()

@@ -19,7 +19,6 @@ from nagaya.kube.connection import Connection
 from nagaya.simulators.proxmox.guests.clusters import Clusters
 from nagaya.simulators.proxmox.surface import routes
 from nagaya.simulators.tenant.tenant import Tenant
-from support.proxmox_transport import Valid
 
 
 @dataclass(slots=True)
@@ -62,15 +61,6 @@ def call_of(request: Request) -> str:
 def changes(call: str) -> bool:
     """Whether such a call may change something."""
     return not call.startswith("GET ")
-
-
-class Checked(Valid):
-    """Every request has to be valid; what the emulator does not know it answers itself, as an older PVE would."""
-
-    async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
-        if not routes(self._version).knows_path(unquote(request.path).removeprefix(ROOT)):
-            return await self._inner.send(endpoint, trust, request)
-        return await super().send(endpoint, trust, request)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,5 @@
-"""Sees every condition that an object of the town ever has, however short it lasts: every change is told."""
+"""Sees every condition that an object of the town ever has, however short it lasts, and every event: all that people
+are told."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from nagaya.api.kind import Kind
+from nagaya.api.untyped import Untyped
 from nagaya.kube.errors import ApiError
 from support.lab import KINDS, Lab
 
-WATCHED = ("ProxmoxConnection", "ProxmoxCluster", "ProxmoxMachine", "ProxmoxVirtualMachine")
+WATCHED = ("ProxmoxConnection", "ProxmoxCluster", "ProxmoxMachine", "ProxmoxVirtualMachine", "Event")
+EVENTS = Kind("events.k8s.io", "v1", "Event", "events", Untyped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +63,31 @@ class Witness:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _follow(self, kind: str) -> None:
-        client, namespace = self.lab.client, self.lab.namespace if KINDS[kind].namespaced else ""
+    async def _follow(self, name: str) -> None:
+        kind = EVENTS if name == "Event" else KINDS[name]
+        client, namespace = self.lab.client, self.lab.namespace if kind.namespaced else ""
         while True:
-            listing = await client.list(KINDS[kind], namespace)
+            listing = await client.list(kind, namespace)
             for obj in listing.items:
-                self._see(kind, obj)
+                self._see(name, obj)
             position = listing.resource_version
             try:
                 while True:
-                    events = client.watch(KINDS[kind], namespace, resource_version=position)
+                    events = client.watch(kind, namespace, resource_version=position)
                     async with aclosing(events):
                         async for event in events:
                             position = event.resource_version
                             if event.object is not None:
-                                self._see(kind, event.object)
+                                self._see(name, event.object)
             except ApiError:
                 await asyncio.sleep(1)  # the history is gone: another list helps
 
     def _see(self, kind: str, obj: Any) -> None:
+        if kind == "Event":
+            whose, note = str(obj.at("regarding", "name")), str(obj.at("note"))
+            if str(obj.at("regarding", "kind")).startswith("Proxmox") and obj.at("type") == "Warning":
+                self.said.setdefault(Said(kind, whose, "", "", str(obj.at("reason")), note))
+            return
         if kind == "ProxmoxVirtualMachine":  # it has a sentence instead of conditions
             if obj.status.message:
                 self.said.setdefault(Said(kind, obj.metadata.name, "", "", obj.status.phase, obj.status.message))

@@ -204,6 +204,15 @@ class Api:
             answer = await self._write(kind, sent)
         except NotFound:
             return obj
+        except Invalid:
+            # Of a condition that somebody else has claimed too, applying without it takes our words out and leaves
+            # the rest, which is no condition any more: it has to be removed whole.
+            rest = leftovers(_status_of(obj), wanted, conditions, fields)
+            if rest is None:
+                raise
+            cleared = await self._merge(kind, obj, {"status": rest}, locked=True, subresource="status")
+            left = status_change(_status_of(cleared), wanted, conditions, fields)
+            return await self._tell(kind, cleared, wanted, left, conditions, fields)
         self._details.told(metadata.uid)
         # Applying removes only what nobody else claims as well.
         rest = leftovers(_status_of(answer), wanted, conditions, fields)

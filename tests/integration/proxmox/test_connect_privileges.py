@@ -17,7 +17,7 @@ from support.pveum import run as pveum
 
 NINE, EIGHT = "9.2.11", "8.4.14"
 RELEASES: dict[str, Release] = {NINE: (9, 2), EIGHT: (8, 4)}
-FOR_LISTS = {"Pool.Audit", "SDN.Audit"}
+FOR_LISTS = {"SDN.Audit"}
 """Without these nothing fails: names are missing in lists that people see."""
 
 

@@ -155,8 +155,9 @@ def test_2_a_call_that_fails_says_which_with_status_reason_privilege_and_the_com
             connection["spec"]["endpoints"] = ["https://pve1:8006/api2/json", "pve2:8006/api2/json/", "pve3"]
             await here.create(connection)
             await here.begin()
+            await live(here, (CREATE,))
             taken(here.datacenter, path, privilege)
-            await here.apply()
+            await SCALE_UP.begin(here)
 
             async def told() -> str:
                 machines = await here.all("ProxmoxMachine")
@@ -182,7 +183,7 @@ def test_2_a_call_that_fails_says_which_with_status_reason_privilege_and_the_com
             assert all("PVEAPIToken" not in str(each) for each in traced)
 
             taken(here.datacenter, path, privilege, back=True)
-            await here.until("all goes on", lambda: CREATE.done(here), patience=PATIENCE)
+            await here.until("all goes on", lambda: SCALE_UP.done(here), patience=PATIENCE)
 
     played(main())
 
@@ -309,13 +310,12 @@ def _ours(name: str) -> bool:
 def test_4_each_network_device_gets_its_address_as_its_owner_wants_and_none_is_given_twice() -> None:
     """One device has an address of a pool, the next one asks by DHCP, the third has a hardware address that stays the
     same; a second cluster shares the pool; the address of the API comes from a pool, too."""
+    shared = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "site"}
     devices = [
-        {"name": "net0", "bridge": "vmbr0", "addressing": "static", "defaultIPv4": True},
+        {"name": "net0", "bridge": "vmbr0", "addressing": "static", "defaultIPv4": True, "ipPoolRef": [shared]},
         {"name": "net1", "bridge": "vmbr0", "addressing": "dhcp"},
         {"name": "net2", "bridge": "vmbr0", "addressing": "dhcp", "deriveMacAddress": True},
     ]
-    shared = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "site"}
-    devices[0] |= {"ipPoolRef": [shared]}
     machine = {"network": {"networkDevices": devices}}
     infrastructure = {
         "controlPlaneEndpoint": None,

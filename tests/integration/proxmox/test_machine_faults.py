@@ -42,6 +42,21 @@ def test_a_machine_of_a_host_that_died_is_destroyed_when_the_host_is_back() -> N
     play(scenario)
 
 
+def test_a_machine_that_could_not_be_made_goes_at_once() -> None:
+    """However long the pause until the next try has become: the way out does not wait for it."""
+
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", disks={"bootVolume": {"disk": "scsi9", "sizeGb": 30}})
+        await asyncio.sleep(1800)
+        assert (await yard.says("a"))["VirtualMachineProvisioned"][1] == "TaskFailed"
+        await yard.delete("a")
+        await yard.gone("a", within=60)
+        await yard.nothing_left()
+
+    play(scenario)
+
+
 def test_a_machine_can_go_before_its_host_is_back_and_its_vm_follows() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster(deletionPolicy="Release")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from support.proxmox_lab import ProxmoxLab
 from support.proxmox_recorded.unseen import Before, asked, both
 
 CONFIG = "/nodes/pve1/qemu/200/config"
@@ -13,15 +12,11 @@ def _set(**options: object) -> Before:
     return asked("PUT", CONFIG, options)
 
 
-async def _agent(lab: ProxmoxLab) -> None:
-    lab.datacenter.guests[200].config["agent"] = "true"
-
-
 BEFORE: dict[str, Before] = {
     "03.58": both(_set(scsi1="store:1"), _set(delete="scsi1"), _set(memory="current=64")),
     "03.83": _set(tags="blue;red", name="plain", delete="ipconfig0"),
     "03.89": _set(sshkeys=_KEY),
     "03.91": _set(cipassword="secret"),
-    "03.133": both(_set(delete="description,sshkeys,ciuser,cipassword", tags="a;b", boot="cdn"), _agent),
+    "03.133": _set(delete="description,sshkeys,ciuser,cipassword", tags="a;b", boot="cdn", agent="true"),
     "03.151": _set(memory=65),
 }

@@ -90,7 +90,11 @@ BEFORE: dict[str, Before] = {
     "11.166": both(_put(520, protection=0), _unused_disk(520)),
     "11.170": both(
         done("POST", _QEMU, {"vmid": 521, "scsi0": "store:1,format=qcow2"}),
-        _file("521/vm-521-disk-7.qcow2", "images", "qcow2", 1 << 20, 521),
+        asked(
+            "POST",
+            "/nodes/pve1/storage/store/content",
+            {"filename": "vm-521-disk-7.qcow2", "size": "1M", "vmid": 521, "format": "qcow2"},
+        ),
     ),
     "11.174": done("POST", _QEMU, {"vmid": 521, "scsi0": "store:1,format=qcow2"}),
     "11.179": both(
@@ -126,5 +130,8 @@ BEFORE: dict[str, Before] = {
         ),
         done("POST", f"{_QEMU}/524/template", {"disk": "scsi0"}),
     ),
-    "11.192": both(_unused_disk(100), _unused_disk(201)),
+    "11.192": both(
+        done("POST", f"{_QEMU}/100/move_disk", {"disk": "scsi0", "storage": "images2"}),
+        _unused_disk(201),
+    ),
 }

@@ -72,7 +72,8 @@ begin = both(
 )
 
 BEFORE: dict[str, Before] = {
-    "13.12": passed(13),
+    "13.02": passed(3),
+    "13.11": done("POST", f"{_QEMU}/901/status/start"),
     "13.16": done("POST", f"{_QEMU}/900/clone", {"newid": 904}),
     "13.22": passed(5.2),
     "13.28": _kill,

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nagaya.api.cluster.selector import LabelSelector
+from nagaya.api.cluster.template_metadata import TemplateMetadata
 from nagaya.core.machine_set.deletion_order import UnknownOrder
 from nagaya.core.machine_set.plan import CREATED_AT_ONCE, Plan, plan
 from nagaya.core.machine_set.seen import Seen
@@ -27,6 +29,7 @@ from support.builders import NOW
 from unit.core.machine_set.examples import (
     CLUSTER_OWNER,
     HOSTS,
+    LABELS,
     Worker,
     control_plane,
     deployment,
@@ -135,6 +138,18 @@ def test_none_is_made_where_that_is_disabled() -> None:
     assert planned(seen(disabled)) == Plan()
     enabled = workers(3, annotations={"cluster.x-k8s.io/disable-machine-create": "false"})
     assert kinds(seen(enabled)) == ["Create"]
+
+
+def test_none_is_made_that_would_not_be_known_again() -> None:
+    """The names of the set and of its deployment are labels of machines, whatever the template says of them."""
+    mistaken = workers(3)
+    labels = {**LABELS, "cluster.x-k8s.io/set-name": "others"}
+    template = msgspec.structs.replace(mistaken.spec.template, metadata=TemplateMetadata(labels=labels))
+    spec = msgspec.structs.replace(mistaken.spec, selector=LabelSelector(match_labels=labels), template=template)
+    found = planned(seen(msgspec.structs.replace(mistaken, spec=spec)))
+    assert found.steps == ()
+    assert "does not select the machines of this set" in found.on_hold[0]
+    assert "cluster.x-k8s.io/set-name=workers" in found.on_hold[0]
 
 
 def test_none_is_made_while_the_control_plane_moves() -> None:

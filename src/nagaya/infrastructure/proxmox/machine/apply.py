@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from nagaya.api.cluster import labels
@@ -55,7 +55,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 )
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked, read
-from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, leftovers, remove
+from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, remove
 from nagaya.kube.api import Api
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.key import Key
@@ -82,12 +82,17 @@ async def hold(api: Api, machine: ProxmoxMachine) -> ProxmoxMachine:
     return await api.metadata(PROXMOX_MACHINES, machine, finalizers=(*machine.metadata.finalizers, FINALIZER))
 
 
-async def carry_out(rt: Runtime, api: Api, seen: Seen, link: Link, step: Step) -> Upid | None:
-    """Do it. Returns the task that was begun, if it takes one. Raises ProxmoxError, NoVmid, UnusableBootData."""
+async def carry_out(
+    rt: Runtime, api: Api, seen: Seen, link: Link, step: Step, reserving: set[tuple[str, int]]
+) -> Upid | None:
+    """Do it. Returns the task that was begun, if it takes one. Raises ProxmoxError, NoVmid, UnusableBootData.
+
+    `reserving` has the VMIDs that this process is about to reserve, by data center.
+    """
     proxmox, vmid = link.proxmox, seen.objects.vmid or 0
     match step:
         case Reserve(pool):
-            await _reserve(rt, api, seen, link, pool)
+            await _reserve(rt, api, seen, link, pool, reserving)
         case Adopt(node, pool):
             await _adopt(rt, api, seen, link, node, pool)
         case CloneTemplate():
@@ -167,13 +172,26 @@ async def tell_reservation(api: Api, reservation: ProxmoxVirtualMachine, told: d
     )  # fmt: skip
 
 
-async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str) -> None:
-    machine = seen.machine
-    async for vmid in _free(rt, seen, link):
-        if await _make_reservation(rt, api, seen, link, vmid, pool):
-            log.info("proxmox machine %s: VMID %d is reserved", Key.of(machine), vmid)
-            return
-    given = machine.spec.vm_id_range
+async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, reserving: set[tuple[str, int]]) -> None:
+    """Reserve a VMID that nobody has, in our API or in Proxmox VE: the lowest. Nothing is sure until it is reserved."""
+    machine, given, snapshot = seen.machine, seen.machine.spec.vm_id_range, seen.snapshot
+    seen_there = {*snapshot.machines, *snapshot.containers} if snapshot is not None else set()
+    first = given.start if given is not None else await link.proxmox.cluster.next_id()
+    last = given.end if given is not None else HIGHEST_VMID
+    for vmid in range(first, last + 1):
+        candidate = (link.datacenter, vmid)
+        if vmid in seen_there or candidate in reserving or _is_reserved(rt, *candidate):
+            continue
+        reserving.add(candidate)  # so that others here do not try the same one in vain
+        try:
+            # What the credentials may not see is in no list, so each candidate is asked for by itself.
+            if not await link.proxmox.cluster.is_free(vmid):
+                continue
+            if await _make_reservation(rt, api, seen, link, vmid, pool):
+                log.info("proxmox machine %s: VMID %d is reserved", Key.of(machine), vmid)
+                return
+        finally:
+            reserving.discard(candidate)
     where = f" from {given.start} to {given.end} (vmIDRange)" if given is not None else ""
     raise NoVmid(f"No VMID is free{where}.")
 
@@ -239,22 +257,8 @@ def _reservation(seen: Seen, link: Link, vmid: int, pool: str) -> dict[str, Any]
     }
 
 
-async def _free(rt: Runtime, seen: Seen, link: Link) -> AsyncIterator[int]:
-    """VMIDs that nobody has, in our API or in Proxmox VE, the lowest first. Nothing of that is sure until reserved."""
-    given = seen.machine.spec.vm_id_range
-    reserved = {
-        each.spec.vmid
-        for each in rt.cache.list(PROXMOX_VIRTUAL_MACHINES)
-        if each.spec.datacenter == link.datacenter
-    }  # fmt: skip
-    snapshot = seen.snapshot
-    seen_there = {*snapshot.machines, *snapshot.containers} if snapshot is not None else set()
-    first = given.start if given is not None else await link.proxmox.cluster.next_id()
-    last = given.end if given is not None else HIGHEST_VMID
-    for vmid in range(first, last + 1):
-        # What the credentials may not see is in no list, so each candidate is asked for by itself.
-        if vmid not in reserved and vmid not in seen_there and await link.proxmox.cluster.is_free(vmid):
-            yield vmid
+def _is_reserved(rt: Runtime, datacenter: str, vmid: int) -> bool:
+    return rt.cache.get(PROXMOX_VIRTUAL_MACHINES, Key("", reservation_name(datacenter, vmid))) is not None
 
 
 async def _clone(seen: Seen, proxmox: Proxmox, step: CloneTemplate) -> Upid:
@@ -351,7 +355,7 @@ async def _eject(proxmox: Proxmox, vmid: int, step: Eject) -> Upid | None:
     if step.slots:
         options = dict.fromkeys(step.slots, "none,media=cdrom")
         await proxmox.machines.configure(step.node, vmid, options, digest=step.digest)
-    for volume in await leftovers(proxmox, vmid, step.node):
+    for volume in await leftovers(proxmox, vmid, step.node, (ISO,)):
         if volume.endswith(f"iso/{boot_image(vmid)}"):
             try:
                 return await proxmox.storages.delete(step.node, volume)

@@ -27,10 +27,13 @@ CLONES_AGE: Final = 10.0
 _CLONE: Final = "qmclone"
 
 
-async def running_clones(rt: Runtime, memory: Memory, link: Link, snapshot: Snapshot) -> tuple[Reservation, ...]:
-    """What they take, in the words of placement. A host that cannot tell has none."""
+async def running_clones(
+    rt: Runtime, memory: Memory, link: Link, snapshot: Snapshot, machine: str
+) -> tuple[Reservation, ...]:
+    """What they take, in the words of placement, as far as a machine (its uid) has to know. A host that cannot tell has
+    none."""
     found: list[Upid] = []
-    for host in sorted(each.name for each in snapshot.hosts.values() if each.online):
+    for host in _hosts(snapshot, memory.promises.get(machine)):
         found += [each for each in await _on(rt, memory, link, host) if each.text not in memory.begun]
     if not found:
         return ()
@@ -48,16 +51,26 @@ async def running_clones(rt: Runtime, memory: Memory, link: Link, snapshot: Snap
     )
 
 
+def _hosts(snapshot: Snapshot, promised: Reservation | None) -> list[str]:
+    """Who has to be asked: whoever waits for a storage of one host needs to know of no other."""
+    online = sorted(each.name for each in snapshot.hosts.values() if each.online)
+    if promised is None or promised.host not in online:
+        return online
+    storage = snapshot.storages.get((promised.host, promised.clone_storage))
+    return [promised.host] if storage is not None and not storage.shared else online
+
+
 async def _on(rt: Runtime, memory: Memory, link: Link, host: str) -> tuple[Upid, ...]:
-    key, now = (link.datacenter, host), rt.world.clock.monotonic()
-    held = memory.clones.get(key)
-    if held is None or now - held[0] > CLONES_AGE:
-        try:
-            held = now, await link.proxmox.tasks.running(host, _CLONE)
-        except ProxmoxError as error:
-            log.info("the clones that run on %s are not known: %s", host, error)
-            held = now, ()
-        memory.clones[key] = held
+    key = (link.datacenter, host)
+    async with memory.one_at_a_time(("clones", *key)):
+        held, now = memory.clones.get(key), rt.world.clock.monotonic()
+        if held is None or now - held[0] > CLONES_AGE:
+            try:
+                held = now, await link.proxmox.tasks.running(host, _CLONE)
+            except ProxmoxError as error:
+                log.info("the clones that run on %s are not known: %s", host, error)
+                held = now, ()
+            memory.clones[key] = held
     return held[1]
 
 
@@ -77,13 +90,14 @@ async def _storage(rt: Runtime, memory: Memory, link: Link, task: Upid, machine:
 async def _source(rt: Runtime, memory: Memory, link: Link, task: Upid) -> MachineConfig | None:
     if not task.id.isdigit():
         return None
-    key, now = (link.datacenter, int(task.id)), rt.world.clock.monotonic()
-    held = memory.templates.get(key)
-    if held is None or now - held[0] > TEMPLATE_AGE:
-        try:
-            held = now, await link.proxmox.machines.config(task.node, int(task.id))
-        except ProxmoxError as error:
-            log.info("VM %s, which is being cloned on %s, cannot be read: %s", task.id, task.node, error)
-            return None
-        memory.templates[key] = held
+    key = (link.datacenter, int(task.id))
+    async with memory.one_at_a_time(("template", *key)):
+        held, now = memory.templates.get(key), rt.world.clock.monotonic()
+        if held is None or now - held[0] > TEMPLATE_AGE:
+            try:
+                held = now, await link.proxmox.machines.config(task.node, int(task.id))
+            except ProxmoxError as error:
+                log.info("VM %s, which is being cloned on %s, cannot be read: %s", task.id, task.node, error)
+                return None
+            memory.templates[key] = held
     return held[1]

@@ -53,7 +53,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     Plan,
     ReleaseClaims,
 )
-from nagaya.infrastructure.proxmox.placement import Clone
+from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
 from nagaya.kube.controller import WORKERS, Controller, Result, Watch
@@ -95,6 +95,9 @@ class ProxmoxMachines:
             made = plan(seen)
             log.debug("proxmox machine %s: %s", key, made.made.message or made.made.reason)
             self._remember(key, seen, made)
+            if made.failed:
+                said = made.deleting or made.made
+                self._rt.recorder.warning(PROXMOX_MACHINES, machine, said.reason, said.message)
             if made.hold:
                 await hold(self._api, machine)
                 continue
@@ -118,6 +121,9 @@ class ProxmoxMachines:
             return without_link(self._rt, self._memory, objects, link)
         try:
             return await look_around(self._rt, self._memory, objects, link)
+        except Forbidden as error:
+            why = f"{error}{await _remedy(link, error)}"
+            return without_link(self._rt, self._memory, objects, why)
         except ProxmoxError as error:
             return without_link(self._rt, self._memory, objects, f"{error}")
 
@@ -139,14 +145,12 @@ class ProxmoxMachines:
                 await let_go(self._rt, self._api, seen, step)
                 return made, None
             assert seen.link is not None
-            task = await carry_out(self._rt, self._api, seen, seen.link, step)
+            task = await carry_out(self._rt, self._api, seen, seen.link, step, self._memory.reserving)
         except Conflict as error:
             # Somebody changed it meanwhile, or it is there already: the next look shows which.
             return self._failed(seen, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG, str(error)), None
         except Forbidden as error:
-            if seen.link is not None:
-                seen.link.refused()
-            return self._failed(seen, Reason.NOT_AUTHORIZED, str(error)), None
+            return self._failed(seen, Reason.NOT_AUTHORIZED, f"{error}{await _remedy(seen.link, error)}"), None
         except ProxmoxError as error:
             return self._failed(seen, made.made.reason, str(error)), None
         except NoVmid as error:
@@ -163,9 +167,8 @@ class ProxmoxMachines:
         log.warning("proxmox machine %s: %s", Key.of(seen.machine), message)
         told = leaving.failed(seen, message) if seen.machine.metadata.deleting else failed(seen, reason, message)
         self._memory.failures[seen.objects.uid] = seen.failures + 1
-        if seen.provisioned and not seen.machine.metadata.deleting:
-            # It is of use all the same, so no condition has a place for this.
-            self._rt.recorder.warning(PROXMOX_MACHINES, seen.machine, reason, message)
+        # A machine that is of use all the same has no place for this in its conditions.
+        self._rt.recorder.warning(PROXMOX_MACHINES, seen.machine, reason, message)
         return replace(told, made=MADE, provisioned=True) if seen.provisioned else told
 
     def _remember(self, key: Key, seen: Seen, made: Plan) -> None:
@@ -190,7 +193,7 @@ class ProxmoxMachines:
             if promised is not None and row is not None and row.memory >= promised.memory:
                 # Hosts tell every 10 s how large their VMs are; until then the promise counts.
                 memory.promises.pop(uid)
-            if not made.failed:
+            if not made.failed and made.step is None and made.retry_after is None:
                 memory.failures.pop(uid, None)
         elif made.failed and uid in memory.promises:
             # What failed may go elsewhere next time, and lets others go before it.
@@ -238,13 +241,21 @@ class ProxmoxMachines:
             if state.upid.type == "qmclone":
                 self._memory.clone_ended(state.upid)
                 self._memory.cloning(seen.objects.uid, Clone.DONE)
-                self._look_at_waiting()
+                self._look_at_waiting(self._memory.promises.get(seen.objects.uid))
 
         seen.link.proxmox.tasks.listen(task, ended)
 
-    def _look_at_waiting(self) -> None:
+    def _look_at_waiting(self, ended: Reservation | None = None) -> None:
         if self.controller is not None:
-            self.controller.look_at(list(self._memory.waiting.values()))
+            self.controller.look_at(self._memory.next_in_line(ended))
+
+
+async def _remedy(link: Link | None, error: Forbidden) -> str:
+    """Have privileges looked at again, which a missing one is a reason for, and say what that tells."""
+    if link is None:
+        return ""
+    link.refused()
+    return await link.remedy(error)
 
 
 def controller(rt: Runtime, links: Links, *, workers: int = WORKERS) -> Controller:

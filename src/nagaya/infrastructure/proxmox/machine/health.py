@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
-from nagaya.infrastructure.proxmox.client import upid
+from nagaya.infrastructure.proxmox.client import Phase, upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.machine.delivery import is_native
 from nagaya.infrastructure.proxmox.machine.high_availability import lacking
+from nagaya.infrastructure.proxmox.machine.memory import pause
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Eject, Erase, Plan, Resume, Said, Start
 from nagaya.infrastructure.proxmox.machine.waiting import for_node
@@ -50,7 +52,22 @@ def healthy(seen: Seen) -> Said:
 
 
 def running(seen: Seen) -> Plan:
-    """A machine that is made is watched; what is left of its boot data is removed."""
+    """A machine that is made is watched; what is left of its boot data is removed. What fails is tried again after a
+    pause, whatever else brings us here meanwhile: what is written of the failure does, for one."""
+    made, later = _watched(seen), seen.machine.status.retry_after
+    if made.step is None:
+        return made
+    if later is not None and later > seen.now:
+        rest = (later - seen.now).total_seconds()
+        return replace(made, step=None, retry_after=later, again_after=min(rest, HEALTH_AGAIN))
+    if seen.task is not None and seen.task.phase is Phase.FAILED:
+        rest = pause(seen.failures)
+        due = seen.now + timedelta(seconds=rest)
+        return replace(made, step=None, retry_after=due, again_after=rest, failed=True, clear_task=True)
+    return made
+
+
+def _watched(seen: Seen) -> Plan:
     found = seen.found
     told = Plan(MADE, healthy(seen), provisioned=True, node=seen.machine.status.proxmox_node, again_after=HEALTH_AGAIN)
     if seen.link is None:

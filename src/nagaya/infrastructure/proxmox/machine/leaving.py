@@ -9,7 +9,7 @@ from typing import Final
 from nagaya.api.proxmox.conditions import ProxmoxMachineCondition
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.life import DEFAULT_STOP_SECONDS, RELEASE
-from nagaya.api.proxmox.proxmox_machine import FINALIZER
+from nagaya.api.proxmox.proxmox_machine import FINALIZER, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachinePhase
 from nagaya.infrastructure.proxmox.client import TaskState
 from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
@@ -27,7 +27,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 from nagaya.infrastructure.proxmox.machine.waiting import clone_is_late
 from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
-from nagaya.kube.conditions import is_true
+from nagaya.kube.conditions import get, is_true
 
 ASKED_AGAIN: Final = 120.0
 """Seconds after which the HA manager is asked once more to stop a VM."""
@@ -45,7 +45,7 @@ def leaving(seen: Seen) -> Plan:
         told = _goes(seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when that is so.")
         return replace(told, again_after=removal.HOST_AGAIN)
     later = machine.status.retry_after
-    if later is not None and later > seen.now:
+    if later is not None and later > seen.now and _has_failed(machine):
         return replace(_goes(seen, "", ""), keep=True, again_after=(later - seen.now).total_seconds())
     if objects.reservation is None and found.presence is Presence.OURS:
         taken_in = adopting(seen)
@@ -98,10 +98,16 @@ def _leave_behind(seen: Seen, why: str) -> Plan:
 
 def failed(seen: Seen, message: str) -> Plan:
     """Something went wrong on the way: it is tried again."""
-    rest = pause(seen.failures)
+    rest = pause(seen.failures if _has_failed(seen.machine) else 0)
     due = seen.now + timedelta(seconds=rest)
     told = _goes(seen, Reason.DELETION_FAILED, message)
     return replace(told, retry_after=due, again_after=rest, failed=True, clear_task=True)
+
+
+def _has_failed(machine: ProxmoxMachine) -> bool:
+    """Whether its way out has failed before. That it could not be made, however often, is no reason to wait."""
+    found = get(machine.status.conditions, ProxmoxMachineCondition.DELETING)
+    return found is not None and found.reason == Reason.DELETION_FAILED
 
 
 def _last(seen: Seen) -> Plan:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskState, upid
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.client.inventory import USUAL
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.rows import Status
-from nagaya.infrastructure.proxmox.machine.asking import ask, is_erased
+from nagaya.infrastructure.proxmox.machine.asking import RUNNING, ask, is_erased
 from nagaya.infrastructure.proxmox.machine.clones import running_clones
+from nagaya.infrastructure.proxmox.machine.delivery import is_native
 from nagaya.infrastructure.proxmox.machine.equipment import equipment_for
+from nagaya.infrastructure.proxmox.machine.health import slots_with_image
 from nagaya.infrastructure.proxmox.machine.high_availability import is_wanted
 from nagaya.infrastructure.proxmox.machine.managing import managed
 from nagaya.infrastructure.proxmox.machine.memory import TEMPLATE_AGE, Memory
 from nagaya.infrastructure.proxmox.machine.own_addresses import without_endpoint
-from nagaya.infrastructure.proxmox.machine.seen import Objects, Seen
+from nagaya.infrastructure.proxmox.machine.seen import Guest, Objects, Seen
+from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN
 from nagaya.infrastructure.proxmox.machine.wish import (
     NO_EQUIPMENT,
     Whose,
@@ -32,19 +37,25 @@ from nagaya.infrastructure.proxmox.machine.wish import (
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, leftovers, look
+from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, look
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
 MIB: Final = 1024**2
+SOON: Final = 0.05
+"""Seconds: no pause is shorter."""
+AT_REST: Final = 30.0
+"""Seconds that the list of everything may be old for machines that run: so all of them together have it taken at most
+so often, however many they are."""
 
 
 async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link) -> Seen:
     """What is seen of a machine. Raises ProxmoxError."""
     proxmox, machine = link.proxmox, objects.machine
-    snapshot = await proxmox.inventory.get()
+    at_rest = objects.uid in memory.settled and not machine.metadata.deleting
+    snapshot = await proxmox.inventory.get(AT_REST if at_rest else USUAL)
     task = _task(proxmox, machine)
     found, left = await _vm(memory, objects, link, snapshot, task)
     guest, erased, looked_after = None, None, None
@@ -53,12 +64,12 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     equipment = NO_EQUIPMENT
     if not machine.metadata.deleting and objects.infrastructure is not None:
         if not settled(memory, objects, snapshot):
-            guest = without_endpoint(await ask(proxmox, objects, found), _endpoint(objects))
+            guest = without_endpoint(await _guest(rt, memory, objects, proxmox, found), _endpoint(objects))
             erased = await is_erased(proxmox, objects, found)
             looked_after = await managed(rt, proxmox, objects, found, guest)
         if found is None or found.presence is Presence.ABSENT:
             templates = await _templates(rt, memory, objects, link, snapshot)
-            clones = await running_clones(rt, memory, link, snapshot)
+            clones = await running_clones(rt, memory, link, snapshot, objects.uid)
             equipment = await equipment_for(machine, link, snapshot, _owned(rt, link))
     # Nothing is waited for from here on: what is promised now is still so when the decision is made.
     inventory = None
@@ -81,6 +92,26 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
         erased,
         looked_after,
     )
+
+
+async def _guest(rt: Runtime, memory: Memory, objects: Objects, proxmox: Proxmox, found: Found | None) -> Guest | None:
+    """What the guest says. One that is waited for is not asked more often than it has to be, whatever else happens to
+    the machine meanwhile: what it said last counts."""
+    clock, uid = rt.world.clock, objects.uid
+    begun, last = clock.monotonic(), memory.guests.pop(uid, None)
+    if last is not None and found is not None and found.running and begun - last[0] < GUEST_AGAIN:
+        memory.guests[uid] = last
+        return replace(last[1], again=max(SOON, last[0] + GUEST_AGAIN - begun))
+    guest = await ask(proxmox, objects, found)
+    if guest is None or found is None or not _waits(guest, found):
+        return guest
+    memory.guests[uid] = begun, guest
+    return replace(guest, again=max(SOON, begun + GUEST_AGAIN - clock.monotonic()))
+
+
+def _waits(guest: Guest, found: Found) -> bool:
+    """Whether nothing but time changes what it says. One that gets its boot data by the agent is told things."""
+    return not is_native(found.config) and (not guest.answers or guest.cloud_init == RUNNING)
 
 
 def without_link(rt: Runtime, memory: Memory, objects: Objects, why: str) -> Seen:
@@ -121,7 +152,9 @@ async def _vm(
     found = await find(link.proxmox, identity, objects.last_node)
     has_node = objects.owner is not None and objects.owner.status.node_ref is not None
     if machine.status.initialization.provisioned and has_node and found.presence is Presence.OURS:
-        listed = await leftovers(link.proxmox, identity.vmid, found.node)
+        if slots_with_image(found.config, identity.vmid):
+            return found, ()  # it is taken out of the drive first
+        listed = await leftovers(link.proxmox, identity.vmid, found.node, (ISO,))
         return found, tuple(each for each in listed if each.endswith(f"iso/{boot_image(identity.vmid)}"))
     return found, ()
 
@@ -144,21 +177,21 @@ async def _templates(
 ) -> dict[int, MachineConfig]:
     """The configurations of templates that may be meant. Those on hosts that are off are as they were."""
     wanted = template(objects.machine, objects.owner, link.template_selector)
-    now = rt.world.clock.monotonic()
     known: dict[int, MachineConfig] = {}
     for row in sorted(snapshot.machines.values(), key=lambda each: each.vmid):
         if not may_be_meant(wanted, row):
             continue
         key = (link.datacenter, row.vmid)
-        held = memory.templates.get(key)
         host = snapshot.hosts.get(row.node)
-        if (held is None or now - held[0] > TEMPLATE_AGE) and host is not None and host.online:
-            try:
-                held = (now, await link.proxmox.machines.config(row.node, row.vmid))
-                memory.templates[key] = held
-            except ProxmoxError as error:
-                # What is known of it from before counts on; if nothing is, placement says so for that host.
-                log.info("template %d on %s cannot be read: %s", row.vmid, row.node, error)
+        async with memory.one_at_a_time(("template", *key)):
+            held, now = memory.templates.get(key), rt.world.clock.monotonic()
+            if (held is None or now - held[0] > TEMPLATE_AGE) and host is not None and host.online:
+                try:
+                    held = (now, await link.proxmox.machines.config(row.node, row.vmid))
+                    memory.templates[key] = held
+                except ProxmoxError as error:
+                    # What is known of it from before counts on; if nothing is, placement says so for that host.
+                    log.info("template %d on %s cannot be read: %s", row.vmid, row.node, error)
         if held is not None:
             known[row.vmid] = held[1]
     return known

@@ -3,12 +3,15 @@ by objects and by Proxmox VE again, or only makes pauses longer."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.machine.seen import Guest
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.kube.key import Key
 
@@ -16,6 +19,9 @@ FIRST_PAUSE: Final = 10.0
 LONGEST_PAUSE: Final = 600.0
 TEMPLATE_AGE: Final = 60.0
 """Seconds for which the disks of a template are taken to be what they were."""
+
+NEXT: Final = 3
+"""How many of a queue are looked at when somebody has left it: one more than usually may be cloned at a time."""
 
 
 def pause(failures: int) -> float:
@@ -45,6 +51,31 @@ class Memory:
     clones: dict[tuple[str, str], tuple[float, tuple[Upid, ...]]] = field(default_factory=dict)
     """Clones that were last seen to run, by data center and host."""
 
+    guests: dict[str, tuple[float, Guest]] = field(default_factory=dict)
+    """When guests that are waited for were asked, and what they said."""
+    reserving: set[tuple[str, int]] = field(default_factory=set)
+    """VMIDs that are being reserved, by data center."""
+    asking: dict[Hashable, asyncio.Lock] = field(default_factory=dict)
+
+    def one_at_a_time(self, question: Hashable) -> asyncio.Lock:
+        """To be held by who asks something that many want to know: those who waited for it find the answer."""
+        return self.asking.setdefault(question, asyncio.Lock())
+
+    def next_in_line(self, ended: Reservation | None) -> list[Key]:
+        """Of those who wait for their turn, the few whose turn may have come: of each queue the first ones, if a clone
+        ended those of the queue that it was in. All of them would look in vain, and that takes questions."""
+        queues: dict[tuple[str, str], list[Reservation]] = {}
+        found = []
+        for machine, key in self.waiting.items():
+            if (promised := self.promises.get(machine)) is None:
+                found.append(key)
+            elif ended is None or promised.clone_storage == ended.clone_storage:
+                queues.setdefault((promised.host, promised.clone_storage), []).append(promised)
+        for queue in queues.values():
+            queue.sort(key=lambda each: (each.since, each.machine))
+            found += [self.waiting[each.machine] for each in queue[:NEXT]]
+        return found
+
     def promise(self, machine: str, made: Reservation, vmid: int, now: datetime, since: str = "") -> None:
         """Keep a decision. Who decides anew keeps his place in the queue, also one of an earlier process (`since`)."""
         before = self.promises.get(machine)
@@ -73,6 +104,6 @@ class Memory:
 
     def forget(self, machine: str) -> None:
         """A machine that is gone or done."""
-        for kept in (self.promises, self.waiting, self.failures):
+        for kept in (self.promises, self.waiting, self.failures, self.guests):
             kept.pop(machine, None)
         self.settled.discard(machine)

@@ -55,7 +55,7 @@ def for_agent(seen: Seen, found: Found, told: Plan) -> Plan:
     said = f": {guest.why}" if guest is not None and guest.why else "."
     if not is_late(seen.machine, found):
         why = f"The VM runs on {found.node}; waiting for its guest agent{said}"
-        return replace(told, made=Said(False, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=GUEST_AGAIN)
+        return replace(told, made=Said(False, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=_again(seen))
     why = (
         f"{ran(seen, found)}, and its guest agent does not answer{said} Look at its "
         f"console (`qm terminal {seen.objects.vmid}` on the host, or the web interface): does it start at all, is "
@@ -64,12 +64,17 @@ def for_agent(seen: Seen, found: Found, told: Plan) -> Plan:
     return replace(told, made=Said(False, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=LATE_AGAIN)
 
 
+def _again(seen: Seen) -> float:
+    """Counted from when the guest was asked, not from when it was known to be silent, which takes a while."""
+    return seen.guest.again if seen.guest is not None and seen.guest.again else GUEST_AGAIN
+
+
 def for_cloud_init(seen: Seen, found: Found, told: Plan) -> Plan:
     """cloud-init has not ended in the guest."""
     evidence = seen.guest.evidence if seen.guest is not None else ""
     if not is_late(seen.machine, found):
         why = "cloud-init is at work in the guest."
-        return replace(told, made=Said(False, Reason.WAITING_FOR_CLOUD_INIT, why), again_after=GUEST_AGAIN)
+        return replace(told, made=Said(False, Reason.WAITING_FOR_CLOUD_INIT, why), again_after=_again(seen))
     why = (
         f"{ran(seen, found)}, and cloud-init has not ended in it. {evidence} A guest "
         "without cloud-init needs checks.skipCloudInitStatus. It is asked on."

@@ -41,13 +41,15 @@ class Requirement:
 
     place: Place
     any_of: tuple[str, ...]
+    in_pools: bool = False
+    """Whether it is needed only where machines are put into a pool."""
 
     def on(self, release: Release) -> Requirement:
         """As this version of PVE names it."""
         if release >= SPLIT_AGENT:
             return self
         names = dict.fromkeys(_MONITOR if each.startswith(_AGENT) else each for each in self.any_of)
-        return Requirement(self.place, tuple(names))
+        return Requirement(self.place, tuple(names), self.in_pools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ OPERATIONS: Final = (
     Operation("see whether the cluster has quorum", _all(Place.CLUSTER, "Sys.Audit")),
     Operation("see how much room hosts have", _all(Place.HOSTS, "Sys.Audit")),
     Operation("see machines", _all(Place.MACHINES, "VM.Audit")),
+    # No list says in which pool a machine is without it, and one in another pool is never destroyed.
+    Operation("see which machines are in the pool", (Requirement(Place.MACHINES, ("Pool.Audit",), in_pools=True),)),
     Operation("see how much room storages have", _all(Place.IMAGES, "Datastore.Audit")),
     Operation(
         "clone machines",

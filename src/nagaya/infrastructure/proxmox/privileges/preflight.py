@@ -67,6 +67,8 @@ def _missing(
     found: list[Missing] = []
     for operation in needed:
         for requirement in operation.requirements:
+            if requirement.in_pools and not scope.pool:
+                continue
             wanted = requirement.on(release).any_of
             for spot in spots(requirement.place, scope):
                 if any(held.holds(path, each) for path in spot.candidates(held.by_path) for each in wanted):

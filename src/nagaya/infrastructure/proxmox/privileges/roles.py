@@ -23,10 +23,10 @@ ROLES: Final[Mapping[Place, str]] = {
     Place.DEVICES: "NagayaDevices",
 }
 _MORE: Final[Mapping[Place, tuple[str, ...]]] = {
-    Place.MACHINES: ("Pool.Audit", "VM.Clone"),
+    Place.MACHINES: ("VM.Clone",),
     Place.NETWORK: ("SDN.Audit",),
 }
-"""What nothing fails without: to find the pool and bridges in lists, and to clone templates that are in the pool."""
+"""What nothing fails without: to find bridges in lists, and to clone templates that are in the pool."""
 INHERITED: Final = frozenset(Place) - {Place.CLUSTER}
 """Where a role is passed on to what lies below. The one at the root is not: it would reach everything."""
 

@@ -7,9 +7,10 @@ from functools import partial
 from nagaya.api.proxmox.life import ISO, NATIVE
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
-from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
 from nagaya.infrastructure.proxmox.connection.connections import Connected, Connections
-from nagaya.infrastructure.proxmox.connection.reference import NoConnection
+from nagaya.infrastructure.proxmox.connection.reference import NoConnection, Reference
+from nagaya.infrastructure.proxmox.privileges.granting import command_for
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 
 
@@ -51,5 +52,25 @@ class ConnectedLinks:
             # Where nothing is known of rights, it is tried: a refusal names what is missing.
             checked is None or not checked.deliveries or ISO in checked.deliveries,
             partial(self._connections.refused, connected.reference),
+            partial(self._remedy, connected.reference),
             checked is None or not checked.deliveries or NATIVE in checked.deliveries,
         )
+
+    async def _remedy(self, reference: Reference, error: Forbidden) -> str:
+        """The command that grants what was missing. Roles are granted whole and at places of their own, so it takes the
+        look at all privileges that a refusal leads to."""
+        try:
+            connected = await self._connections.examined(reference)
+        except (NoConnection, ProxmoxError):
+            return ""
+        checked, findings = connected.preflight, connected.findings
+        if checked is None or findings is None:
+            return ""
+        # Of an upload that is refused, PVE does not say what is missing for it.
+        named = [each for each in checked.missing if not error.privileges or each.privilege in error.privileges]
+        command = (
+            named[0].command
+            if named
+            else command_for(error.path, error.privileges, findings.version.release, findings.subject)
+        )
+        return f" On any host run: {command}" if command else ""

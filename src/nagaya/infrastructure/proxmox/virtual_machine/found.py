@@ -160,7 +160,8 @@ def _strange(identity: Identity, config: MachineConfig, pool: str) -> str:
     if config.get("name") != identity.name:
         wrong.append(f"it is called {config.get('name') or 'nothing'} and not {identity.name}")
     if identity.pool and pool != identity.pool:
-        wrong.append(f"it is in {f'pool {pool}' if pool else 'no pool'} and not in pool {identity.pool}")
+        seen = f"pool {pool}" if pool else f"no pool that can be seen (which takes Pool.Audit on /pool/{identity.pool})"
+        wrong.append(f"it is in {seen} and not in pool {identity.pool}")
     if config.template:
         wrong.append("it was made a template")
     return "; ".join(wrong)

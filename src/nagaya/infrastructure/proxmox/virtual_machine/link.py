@@ -5,7 +5,7 @@ A port: who keeps the connections is no matter of machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,10 +13,16 @@ from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
 from nagaya.api.proxmox.template_source import TemplateSelector
 from nagaya.infrastructure.proxmox.client import Proxmox
+from nagaya.infrastructure.proxmox.client.errors import Forbidden
 
 
 def _nobody() -> None:
     """Nobody wants to know."""
+
+
+async def _nothing(_: Forbidden) -> str:
+    """Nobody knows what helps."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Link:
     """Whether the credentials may upload CD images."""
     refused: Callable[[], None] = _nobody
     """To be called when Proxmox VE refused something for want of a right: its preflight then looks again."""
+    remedy: Callable[[Forbidden], Awaitable[str]] = _nothing
+    """What grants the right that was missing, as a sentence to be added; empty if nobody knows."""
     enters: bool = True
     """Whether the credentials may write files and run programs in guests."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
@@ -37,7 +38,9 @@ async def look(proxmox: Proxmox, identity: Identity, last_node: str) -> tuple[Fo
     return again, listed if again.presence is Presence.ABSENT else ()
 
 
-async def leftovers(proxmox: Proxmox, vmid: int, node: str) -> tuple[str, ...]:
+async def leftovers(
+    proxmox: Proxmox, vmid: int, node: str, contents: Collection[str] = (IMAGES, ISO)
+) -> tuple[str, ...]:
     """Disks and the boot image of a VMID on the storages of a host. What may not be seen is not ours to remove."""
     host = (await proxmox.inventory.get()).hosts.get(node)
     if host is None or not host.online:
@@ -47,13 +50,13 @@ async def leftovers(proxmox: Proxmox, vmid: int, node: str) -> tuple[str, ...]:
         if not storage.active:
             continue
         try:
-            if IMAGES in storage.contents:
+            if IMAGES in storage.contents and IMAGES in contents:
                 left += [
                     each.id
                     for each in await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
                     if each.vmid == vmid
                 ]
-            if ISO in storage.contents:
+            if ISO in storage.contents and ISO in contents:
                 listed = await proxmox.storages.content(node, storage.name, content=ISO)
                 left += [each.id for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
         except (Forbidden, NotFound):

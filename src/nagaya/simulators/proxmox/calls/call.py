@@ -35,6 +35,8 @@ class File:
     name: str
     content: bytes
     content_type: str = "text/plain"
+    compressed: bool = False
+    """Whether `content` is packed by gzip, which the client learns from the header only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,6 @@ async def remove(call: Call) -> Json:
         found = volumes.find(volume_id)
         if found is not None and found.protected:
             raise Failure("cannot remove protected volume '" + volume_id.partition(":")[2] + f"' on '{storage.name}'\n")
-        if found is None and name.content != "images":
-            volumes.active(storage.name)
-            raise Failure(f"can't unlink '{volumes.path(volume_id)}' - No such file or directory\n")
         await volumes.free(task, volume_id)
         task.say(f"Removed volume '{volume_id}'")
 

@@ -11,36 +11,33 @@ from nagaya.simulators.proxmox.cluster.rows import host_states
 handlers = Handlers()
 _ATTRIBUTES = ("group", "max_restart", "max_relocate", "comment", "failback", "auto-rebalance")
 _DEFAULTS = {"max_restart": 1, "max_relocate": 1}
+_HOLDING = ("active", "maintenance mode")
+"""What the manager of a host is doing when it holds its watchdog."""
 _LATER_DEFAULTS = {"failback": 1, "auto-rebalance": 1}
 
 
 @handlers("GET", "/cluster/ha/status/current")
 async def current(call: Call) -> Json:
-    """Quorum, who is master, the hosts' own managers, and each machine."""
+    """Quorum, who is master, whether lost hosts would be reset, the hosts' own managers, and each machine."""
     datacenter, here = call.emulator.datacenter, call.node.name
     quorate = datacenter.quorate
     said = "OK" if quorate else f"No quorum on node '{here}'!"
     rows: list[dict[str, Any]] = [
         {"id": "quorum", "type": "quorum", "node": here, "status": said, "quorate": int(quorate)}
     ]
-    managed = {sid: facts for sid, facts in datacenter.ha.resources.items() if facts.get("crm")}
-    if managed:
-        now = call.emulator.world.clock.now()
-        when, stamp = f"{now:%a %b %e %T %Y}", int(now.timestamp())
-        master = next((node.name for node in datacenter.nodes.values() if node.online), here)
-        status = f"{master} (active, {when})"
-        rows.append({"id": "master", "type": "master", "node": master, "status": status, "timestamp": stamp})
+    managed = any(facts.get("crm") for facts in datacenter.ha.resources.values())
+    master = next((node.name for node in datacenter.nodes.values() if node.online), here) if managed else None
+    if master is not None:
+        rows.append({"id": "master", "type": "master", "node": master, **_said(call, master, "active")})
+    if not _before_watchdogs(call):
+        rows.append(_fencing(master, here))
+    if master is not None:
         for node in sorted(datacenter.nodes.values(), key=lambda node: node.name):
             how = _local_manager(call, node.name) if node.online else "old timestamp - dead?"
-            rows.append(
-                {
-                    "id": f"lrm:{node.name}",
-                    "type": "lrm",
-                    "node": node.name,
-                    "status": f"{node.name} ({how}, {when})",
-                    "timestamp": stamp,
-                }
-            )
+            if not _before_watchdogs(call):
+                how += f", watchdog {'active' if how in _HOLDING else 'standby'}"
+            said_there = _said(call, node.name, how)
+            rows.append({"id": f"lrm:{node.name}", "type": "lrm", "node": node.name, **said_there})
     return rows + [_service(call, sid, facts) for sid, facts in sorted(datacenter.ha.resources.items())]
 
 
@@ -56,6 +53,24 @@ async def manager_status(call: Call) -> Json:
     hosts = host_states(call.emulator)
     status = {"service_status": services, "node_status": hosts} if hosts else {}
     return {"manager_status": status, "quorum": {"node": call.node.name, "quorate": int(datacenter.quorate)}}
+
+
+def _said(call: Call, node: str, how: str) -> dict[str, Any]:
+    """What a manager last wrote down of itself."""
+    now = call.emulator.world.clock.now()
+    return {"status": f"{node} ({how}, {now:%a %b %e %T %Y})", "timestamp": int(now.timestamp())}
+
+
+def _before_watchdogs(call: Call) -> bool:
+    """Whether PVE is too old to tell of watchdogs."""
+    return call.emulator.version[0] == "8"
+
+
+def _fencing(master: str | None, here: str) -> dict[str, Any]:
+    """Whether a host that is lost would be reset: the manager holds its watchdog only while it is at work."""
+    armed, watchdog = ("standby", "standby") if master is None else ("armed", "active")
+    status = f"{armed} (CRM watchdog {watchdog})"
+    return {"id": "fencing", "type": "fencing", "node": master or here, "status": status, "armed-state": armed}
 
 
 def _local_manager(call: Call, node: str) -> str:
@@ -81,7 +96,7 @@ def _service(call: Call, sid: str, facts: dict[str, Any]) -> dict[str, Any]:
     if facts.get("crm"):
         row["crm_state"] = facts["crm"]
     row |= {"state": state, "status": f"{sid} ({node}, {state})", "request_state": wanted}
-    defaults = _DEFAULTS if call.emulator.version[0] == "8" else _DEFAULTS | _LATER_DEFAULTS
+    defaults = _DEFAULTS if _before_watchdogs(call) else _DEFAULTS | _LATER_DEFAULTS
     return row | defaults | {name: facts[name] for name in _ATTRIBUTES if name in facts}
 
 

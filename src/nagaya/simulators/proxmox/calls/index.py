@@ -45,7 +45,8 @@ _WRITTEN: Mapping[str, tuple[str, str]] = {
     ),
     "/nodes/{node}/tasks/{upid}": ("name", "log status"),
     "/cluster/ha": ("id", "status resources groups rules"),
-    "/cluster/ha/status": ("name", "current manager_status"),
+    "/cluster/ha/status": ("name", "current manager_status disarm-ha arm-ha"),
+    "/cluster/sdn": ("id", "vnets zones controllers ipams dns fabrics"),
 }
 _KEYS = ("subdir", "name", "id", "method", "type", "cmd")
 

@@ -27,7 +27,7 @@ async def prune(call: Call) -> Json:
     """Remove what is not kept."""
     path = f"/storage/{call['storage']}"
     if call.get("vmid"):
-        call.rights.check(path, ["Datastore.AllocateSpace", "Datastore.Audit"], any=True)
+        call.rights.check(path, ["Datastore.AllocateSpace"])
         call.rights.check(f"/vms/{call['vmid']}", ["VM.Backup"])
     else:
         call.rights.check(path, ["Datastore.Allocate"])
@@ -38,8 +38,6 @@ async def prune(call: Call) -> Json:
             if row["mark"] == "remove":
                 task.say(f"removing backup '{row['volid']}'")
                 await volumes.free(task, row["volid"])
-            else:
-                task.say(f"keeping backup '{row['volid']}'")
 
     id = call["storage"] if not call.get("vmid") else f"{call['vmid']}@{call['storage']}"
     return str(call.emulator.tasks.start(call.node.name, "prunebackups", id, call.caller.id, work).upid)
@@ -48,6 +46,8 @@ async def prune(call: Call) -> Json:
 def _plan(call: Call) -> list[dict[str, Any]]:
     volumes = Volumes(call.emulator, call.node.name)
     storage = volumes.storage(call["storage"])
+    if "backup" not in storage.contents:
+        raise Failure(f"storage '{storage.name}' does not support backups\n")
     rules = call.get("prune-backups") or storage.options.get("prune-backups")
     if not rules:
         raise Failure(f"no prune-backups options configured for storage '{storage.name}'\n")

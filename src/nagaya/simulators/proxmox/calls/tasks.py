@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,9 @@ from nagaya.simulators.proxmox.tasks.upid import Upid, parse
 from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
+
+LARGEST_PLAIN = 1024
+"""Bytes of a log that is sent as it is; a longer one is packed, whether or not the client said that it can unpack."""
 
 RECENT = 25
 """How many tasks of each host the others hear of."""
@@ -116,7 +120,10 @@ def _file(text: str, upid: Upid, task: Task | None) -> File:
         raise Failure(f"Could not open file '{path}' - No such file or directory\n")
     began = datetime.fromtimestamp(upid.starttime, UTC)
     content = "".join(f"{line}\n" for line in task.log).encode()
-    return File(f"task-{upid.node}-{upid.type}-{began:%FT%TZ}.log", content)
+    name = f"task-{upid.node}-{upid.type}-{began:%FT%TZ}.log"
+    if len(content) > LARGEST_PLAIN:
+        return File(name, gzip.compress(content, mtime=0), compressed=True)
+    return File(name, content)
 
 
 @handlers("GET", "/nodes/{node}/tasks/{upid}/log")

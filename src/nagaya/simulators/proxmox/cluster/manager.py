@@ -44,6 +44,8 @@ class HighAvailabilityManager:
         self._work: dict[str, Task] = {}
         self._failures: dict[str, int] = {}
         self._relocations: dict[str, int] = {}
+        self._patience: dict[str, int] = {}
+        """How long a machine that was ordered to stop may take, by its resource; with none, the plug is pulled."""
         self._running: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -102,6 +104,7 @@ class HighAvailabilityManager:
         if since is not None:
             self._lost(sid, resource, guest, now - since)
             return
+        self._take_stop(sid, resource)
         wanted = resource.get("state", "started")
         state = resource.get("crm")
         if state == "error":
@@ -119,6 +122,13 @@ class HighAvailabilityManager:
             self._keep_running(sid, resource, guest)
         else:
             self._keep_stopped(sid, resource, guest)
+
+    def _take_stop(self, sid: str, resource: Resource) -> None:
+        """An order to stop becomes the state that is declared, unless the machine has been stopped already."""
+        patience = resource.pop("stop", None)
+        if patience is not None and resource.get("crm") != "stopped":
+            resource["state"] = "stopped"
+            self._patience[sid] = int(patience)
 
     def _keep_running(self, sid: str, resource: Resource, guest: Guest) -> None:
         ended = self._work.pop(sid, None)
@@ -152,12 +162,12 @@ class HighAvailabilityManager:
             resource["crm"] = "stopped"
             return
         resource["crm"] = "request_stop"
-        host = Host(self._emulator, guest.node)
+        host, patience = Host(self._emulator, guest.node), self._patience.get(sid, SHUTDOWN_TIMEOUT)
         self._run(
             sid,
             guest,
-            "qmshutdown",
-            lambda task: stop(host, guest.vmid, task, timeout=SHUTDOWN_TIMEOUT, shutdown=True, force=True),
+            "qmshutdown" if patience else "qmstop",
+            lambda task: stop(host, guest.vmid, task, timeout=patience or None, shutdown=bool(patience), force=True),
         )
 
     def _fail_back(self, sid: str, resource: Resource, guest: Guest) -> None:
@@ -200,3 +210,4 @@ class HighAvailabilityManager:
     def _forgive(self, sid: str) -> None:
         self._failures.pop(sid, None)
         self._relocations.pop(sid, None)
+        self._patience.pop(sid, None)

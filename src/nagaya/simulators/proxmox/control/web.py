@@ -77,7 +77,8 @@ class ControlWeb:
         except Mistake as mistake:
             return _answer(400, "Bad Request", {"error": str(mistake)})
         except Failure as failure:
-            return _answer(400, "Bad Request", {"error": failure.message.rstrip("\n")})
+            why = "".join(f" {name}: {said}." for name, said in (failure.errors or {}).items())
+            return _answer(400, "Bad Request", {"error": f"{failure.message.strip()}{why}"})
 
     def _change_cluster(self, rest: list[str], body: dict[str, Any]) -> None:
         votes = body.get("expected_votes")

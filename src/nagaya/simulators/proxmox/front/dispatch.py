@@ -20,7 +20,7 @@ from nagaya.simulators.proxmox.failure import Failure, Forbidden, ParameterFailu
 from nagaya.simulators.proxmox.front.formatters import Result
 from nagaya.simulators.proxmox.state.node import Node, Unreachable
 from nagaya.simulators.proxmox.surface import Route, routes
-from nagaya.simulators.proxmox.verification import accept
+from nagaya.simulators.proxmox.verification import accept, text_of
 
 if TYPE_CHECKING:
     from nagaya.simulators.proxmox.access.authentication import Identity
@@ -68,7 +68,7 @@ async def dispatch(
             call = Call(emulator, node, contacted, identity.caller, rights, accept(route.parameters, given), body)
             return unknown if handler is None else Result(data=await handler(call))
         except Failure as failure:
-            return _failed(failure, by_daemon=route.protected)
+            return _failed(failure)
 
     result = await (emulator.passed_on(node, run()) if passed_on else emulator.at(node, run()))
     if not result.reason.isascii() and max(map(ord, result.reason)) > _WIDEST:
@@ -79,8 +79,8 @@ async def dispatch(
 
 
 def _together(of_path: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, Any]:
-    for name, value in others.items():
-        if name in of_path and of_path[name] != value:
+    for name in sorted(others.keys() & of_path.keys()):
+        if of_path[name] != text_of(others[name]):
             raise ParameterFailure({name: _CONFLICT})
     return {**others, **of_path}
 
@@ -109,5 +109,6 @@ async def _reach(emulator: Emulator, node: Node) -> None:
     raise Unproxied(596 if how in (Unreachable.STRANGER, Unreachable.HANGS_UP) else 595, how.value)
 
 
-def _failed(failure: Failure, *, by_daemon: bool = False) -> Result:
-    return Result(failure.status, failure.message, None, failure.errors, status_is_text=by_daemon)
+def _failed(failure: Failure) -> Result:
+    numbered = failure.status != Failure.status
+    return Result(failure.status, failure.message, None, failure.errors, status_is_text=numbered)

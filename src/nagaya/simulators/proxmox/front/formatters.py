@@ -33,7 +33,7 @@ class Result:
     data: Any = None
     errors: Mapping[str, str] | None = None
     status_is_text: bool = False
-    """PVE writes the number of a failure that its daemon reports as text."""
+    """PVE turns a failure that has a number of its own into words before it reads the number, which is text then."""
 
     @property
     def reason(self) -> str:
@@ -117,6 +117,8 @@ FORMATTERS: Mapping[str, Formatter] = {
 def sent(file: File) -> Answer:
     """A file, which no formatter touches."""
     kept = {"content-disposition": f'attachment; filename="{file.name}"'}
+    if file.compressed:
+        kept["content-encoding"] = "gzip"
     return Answer(200, "OK", file.content_type, file.content, kept)
 
 

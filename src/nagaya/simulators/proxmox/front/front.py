@@ -25,6 +25,8 @@ ROOT = "/api2"
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE"})
 _PATH = re.compile(rf"{ROOT}/+([a-z][a-z0-9]+)(/.*)?", re.DOTALL)
 _UPLOADS = "/var/tmp/pveupload-"  # noqa: S108  (a name in the emulated host, where no such file is)
+_LOGIN = f"{ROOT}/html/access/ticket"
+"""Where people who read pages are sent to when they are not known."""
 _RECEIVED = 512 * 1024
 """What is read ahead of a body that nobody wants; a longer one ends the connection."""
 
@@ -64,7 +66,7 @@ class Front:
             identity = await self._identified(request, relative)
         except Unauthenticated as refusal:
             await asyncio.sleep(self._emulator.pace.refused_login)
-            return Answer(401, str(refusal))
+            return Answer(301, "Moved", headers={"location": _LOGIN}) if form == "html" else Answer(401, str(refusal))
         except Failure as failure:
             await self._refuse_upload(request)
             return Answer(failure.status, failure.reason)

@@ -104,7 +104,8 @@ class Clusters:
         return self._clusters.get(normalized(endpoint))
 
     async def initialized(self, call: KubeadmCall) -> Cluster:
-        """The cluster that `kubeadm init` makes. One of the same address of which nothing runs any more makes room."""
+        """The cluster that `kubeadm init` makes. One of the same address of which nothing runs any more makes room.
+        Raises OSError if its address cannot be had."""
         async with self._lock:
             known = self.at(call.endpoint)
             if known is not None and not (known.made_here and known.deserted):
@@ -112,7 +113,13 @@ class Clusters:
             if known is not None:
                 del self._clusters[call.endpoint]
                 await known.tenant.stop()
-            tenant = await Tenant.start(self._settings(call), self._world)
+            try:
+                tenant = await Tenant.start(self._settings(call), self._world)
+            except OSError as error:
+                raise OSError(
+                    f"the cluster's API cannot listen at {call.endpoint}: {error.strerror or error}. Its "
+                    "controlPlaneEndpoint has to be an address of this computer, such as 127.0.0.10."
+                ) from error
             self._clusters[call.endpoint] = cluster = Cluster(tenant, made_here=True)
             return cluster
 

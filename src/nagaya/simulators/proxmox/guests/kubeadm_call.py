@@ -101,11 +101,14 @@ def _address(given: object) -> str:
 
 
 def _arguments(given: object) -> dict[str, str]:
-    """The older form of kubeadm's configuration has a mapping here, the newer one a list."""
+    """The older form of kubeadm's configuration has a mapping here, the newer one a list. The kubelet gets them through
+    an environment file of systemd, which takes quotes off: CAPMOX's users write some."""
     if isinstance(given, dict):
-        return {str(name): str(value) for name, value in given.items()}
-    listed = given if isinstance(given, list) else []
-    return {str(each.get("name")): str(each.get("value")) for each in listed if isinstance(each, dict)}
+        pairs = [*given.items()]
+    else:
+        listed = given if isinstance(given, list) else []
+        pairs = [(each.get("name"), each.get("value")) for each in listed if isinstance(each, dict)]
+    return {str(name): str(value).replace("'", "").replace('"', "") for name, value in pairs}
 
 
 def _authority(files: Mapping[str, bytes]) -> CertificateAuthority | None:

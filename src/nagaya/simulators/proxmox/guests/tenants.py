@@ -41,7 +41,7 @@ KUBEADM_PATIENCE: Final = 300.0
 _AGAIN: Final = 5.0
 _ANY: Final = ("", "0.0.0.0", "::")  # noqa: S104  (not listened at: it means that the kubelet may choose)
 _NODE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_VERSION: Final = re.compile(r"v\d+\.\d+\.\d+\S*")
+_VERSION: Final = re.compile(r"(?:kubernetes-)?(v\d+\.\d+\.\d+\S*)")
 
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class _GivenUp(Exception):
 def tagged_version(machine: Machine) -> str:
     """The version of Kubernetes that a machine's image has, if its tags tell it."""
     found = (_VERSION.fullmatch(tag) for tag in re.split(r"[;, ]", str(machine.options.get("tags") or "")))
-    return next((each[0] for each in found if each is not None), "")
+    return next((each[1] for each in found if each is not None), "")
 
 
 @dataclass(slots=True)
@@ -223,7 +223,7 @@ class TenantMachine(PassiveMachine):
     async def _join(self, call: KubeadmCall) -> None:
         node = self._node(call)
         clock = self._world.clock
-        deadline = clock.monotonic() + KUBEADM_PATIENCE
+        deadline, told = clock.monotonic() + KUBEADM_PATIENCE, ""
         while True:
             await self._going.wait()
             try:
@@ -237,6 +237,9 @@ class TenantMachine(PassiveMachine):
             except (JoinDelayed, OSError) as error:
                 if clock.monotonic() + _AGAIN > deadline:
                     raise _GivenUp(str(error)) from error
+                if call.boot.initializes and str(error) != told:
+                    told = str(error)
+                    log.warning("simulated machine %d: kubeadm tries again: %s", self.machine.vmid, told)
             await asyncio.sleep(_AGAIN)
 
     async def _cluster(self, call: KubeadmCall) -> Cluster:

@@ -53,6 +53,8 @@ async def download(emulator: Emulator, node: str, storage: Storage, order: Order
     file = order.file
     if order.compression and file.content != "iso":
         raise Failure(f"decompression not supported for {file.content}\n")
+    if order.compression and order.compression not in _UNPACKERS:
+        raise Failure("no decompression method found\n")
     destination = f"{folder(storage, file.content)}/{file.name}"
     task.say(f"downloading {order.url} to {destination}")
     volumes = Volumes(emulator, node)

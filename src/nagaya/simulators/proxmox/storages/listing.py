@@ -6,6 +6,7 @@ out ISO files and templates, but not files to import and snippets: PVE asks only
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from nagaya.simulators.proxmox.access.rights import ROOT, Rights
@@ -14,6 +15,7 @@ from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, LVM_TYPES, parse, split_id
 from nagaya.simulators.proxmox.storages.volumes import Volumes
 
+_BACKUP_KIND = re.compile(r"vzdump-(lxc|openvz|qemu)-.")
 _FOR_EVERYBODY = frozenset({"iso", "vztmpl"})
 
 
@@ -54,8 +56,10 @@ def _row(storage: Storage, volume: Volume) -> dict[str, Any]:
     elif volume.content == "backup":
         if volume.vmid is not None:
             row["vmid"] = volume.vmid
-            row["subtype"] = "lxc" if "-lxc-" in volume.name else "qemu"
-        row["protected"] = int(volume.protected)
+        kind = _BACKUP_KIND.match(volume.name.rpartition("/")[2])
+        row["subtype"] = kind[1] if kind is not None else "unknown"
+        if volume.protected:
+            row["protected"] = 1
         if volume.notes:
             row["notes"] = volume.notes.partition("\n")[0]
     return row

@@ -69,11 +69,11 @@ def parse(storage_type: str, name: str) -> VolumeName:
 
 def _parse_file(name: str) -> VolumeName:
     if found := _LINKED_FILE.fullmatch(name):
-        _image(found[2])
-        file, format, is_base = _image(found[4])
+        image_file(found[2])
+        file, format, is_base = image_file(found[4])
         return VolumeName("images", file, format, int(found[3]), found[2], int(found[1]), is_base)
     if found := _PLAIN_FILE.fullmatch(name):
-        file, format, is_base = _image(found[2])
+        file, format, is_base = image_file(found[2])
         return VolumeName("images", file, format, int(found[1]), is_base=is_base)
     if found := _ISO.fullmatch(name):
         return VolumeName("iso", found[1])
@@ -91,7 +91,8 @@ def _parse_file(name: str) -> VolumeName:
     raise Failure(f"unable to parse directory volume name '{name}'\n")
 
 
-def _image(name: str) -> tuple[str, str, bool]:
+def image_file(name: str) -> tuple[str, str, bool]:
+    """Name and format of a file that is a disk, and whether others may be linked to it."""
     if (found := _FILE.fullmatch(name)) is None:
         raise Failure(f"unable to parse volume filename '{name}'\n")
     return found[1], found[3], found[2] is not None

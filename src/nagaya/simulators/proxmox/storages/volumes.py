@@ -16,8 +16,16 @@ from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from nagaya.simulators.proxmox.storages import features
 from nagaya.simulators.proxmox.storages.files import folder
+from nagaya.simulators.proxmox.storages.footprint import empty_file
 from nagaya.simulators.proxmox.storages.usage import takes_whole_size, usage_of, volumes_of
-from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, LVM_TYPES, VolumeName, parse, split_id
+from nagaya.simulators.proxmox.storages.volume_name import (
+    FILE_TYPES,
+    LVM_TYPES,
+    VolumeName,
+    image_file,
+    parse,
+    split_id,
+)
 from nagaya.simulators.proxmox.tasks.runner import Log
 
 if TYPE_CHECKING:
@@ -25,8 +33,6 @@ if TYPE_CHECKING:
 
 EXTENT = 4 << 20
 """LVM hands out space in pieces of this size."""
-EMPTY_QCOW2 = 200704
-"""Bytes that a new qcow2 file takes."""
 
 
 class Volumes:
@@ -182,7 +188,8 @@ class Volumes:
             vmid=parsed.vmid,
             parent=parent,
         )
-        volume.used = EMPTY_QCOW2 if format == "qcow2" else 0
+        if storage.type in FILE_TYPES:
+            volume.used = empty_file(format, size, linked=parsed.base is not None)
         self._datacenter.volumes[volume.node, volume.id] = volume
         return volume
 
@@ -201,8 +208,8 @@ class Volumes:
     def _allocate(self, log: Log, storage: Storage, vmid: int, format: str, size: int, name: str | None) -> Volume:
         if storage.type in FILE_TYPES:
             name = name or self._free_name(storage, vmid, format)
-            if not name.endswith(f".{format}"):
-                given = name.rpartition(".")[2]
+            _, given, _ = image_file(name)
+            if given != format:
                 raise Failure(f"illegal name '{name}' - wrong extension for format ('{given} != '{format}')\n")
             volume_name = f"{vmid}/{name}"
             path = self.path(f"{storage.name}:{volume_name}")

@@ -18,7 +18,7 @@ LATER_ROUTES = re.compile(
     r"/access/vncticket$"
     r"|/cluster/(bulk-action|ha/rules|qemu)(/|$)"
     r"|/cluster/ha/status/(arm-ha|disarm-ha)$"
-    r"|/cluster/sdn/(dry-run|lock|rollback)$"
+    r"|/cluster/sdn/(dry-run|fabrics|lock|rollback)$"
     r"|/nodes/\{node\}/capabilities/qemu/(cpu-flags|migration)$"
     r"|/nodes/\{node\}/qemu/\{vmid\}/dbus-vmstate$"
     r"|/nodes/\{node\}/query-oci-repo-tags$"

@@ -9,7 +9,7 @@ from nagaya.simulators.proxmox.verification.failure import FormatError
 from nagaya.simulators.proxmox.verification.formats.kinds import Properties
 from nagaya.simulators.proxmox.verification.rendering import render
 from nagaya.simulators.proxmox.verification.sizes import format_size, parse_size
-from nagaya.simulators.proxmox.verification.values import Value, split_list
+from nagaya.simulators.proxmox.verification.values import Value, split_list, text_of
 from nagaya.simulators.proxmox.verification.verify import accept, verify
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "parse_size",
     "render",
     "split_list",
+    "text_of",
     "verify",
 ]

@@ -23,6 +23,15 @@ def number_text(number: int | float) -> str:
     return f"{number:.15g}"
 
 
+def text_of(value: Value) -> str | None:
+    """What Perl compares when it compares texts; an array or object is like no text."""
+    if isinstance(value, bool | int | float):
+        return number_text(value)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else None
+
+
 def reference(value: Value) -> str | None:
     """What Perl calls the kind of a value that is no string and no number."""
     if isinstance(value, bool):

@@ -114,7 +114,8 @@ def written(answer: Answer, now: datetime, *, version: str, keep_alive: bool, co
         **answer.headers,
         "Server": SERVER,
     }
-    if compress and len(body) > _COMPRESSED_ABOVE and answer.content_type not in _LIKE_PNG:
+    packed = answer.content_type in _LIKE_PNG or "content-encoding" in answer.headers
+    if compress and len(body) > _COMPRESSED_ABOVE and not packed:
         body = gzip.compress(body, compresslevel=1, mtime=0)
         headers["Content-Encoding"] = "gzip"
     if body:

@@ -83,9 +83,20 @@ def test_all_is_well() -> None:
 def test_each_problem_has_its_reason(problem: Exception, ready: str, credentials: tuple[str, str]) -> None:
     found = told(seen(problem=problem))
     sentence = found["Ready"][2]
-    assert found["Ready"] == ("False", ready, sentence if isinstance(problem, Unauthorized) else str(problem))
+    assert found["Ready"][:2] == ("False", ready)
+    if isinstance(problem, HostUnreachable):
+        assert sentence.startswith(str(problem))
+    elif not isinstance(problem, Unauthorized):
+        assert sentence == str(problem)
     assert found["CredentialsAccepted"][:2] == credentials
     assert found["PrivilegesComplete"][0] == found["Quorate"][0] == "Unknown"
+
+
+def test_who_is_not_trusted_is_told_with_what_to_do() -> None:
+    why = "the certificate of https://pve1:8006 is not trusted: self-signed (SHA-256 fingerprint AA:BB)"
+    sentence = told(seen(problem=HostUnreachable(Evidence("GET", "/version", message=why))))["Ready"][2]
+    for part in ("AA:BB", "spec.fingerprint", "root_ca of Secret", "`nagaya proxmox connect "):
+        assert part in sentence
 
 
 def test_what_was_known_stays_while_nobody_answers() -> None:

@@ -44,7 +44,7 @@ def test_roles_hold_only_privileges_that_this_pve_has(release: tuple[int, int], 
 @pytest.mark.parametrize("release", [NINE, EIGHT])
 def test_each_privilege_that_is_taken_away_is_named_with_its_path_and_command(release: tuple[int, int]) -> None:
     whole = granted(release)
-    extra = {"Pool.Audit", "SDN.Audit", "VM.Clone"}
+    extra = {"SDN.Audit", "VM.Clone"}
     for path, held in whole.by_path.items():
         for privilege in held:
             less = Held({**whole.by_path, path: {name: on for name, on in held.items() if name != privilege}})
@@ -66,11 +66,20 @@ def test_capmox_86_the_rights_of_its_quick_start_are_not_enough_and_what_is_miss
     assert {(each.path, each.privilege) for each in found.missing} == {
         ("/", "Sys.Audit"),
         ("/nodes", "Sys.Audit"),
+        ("/pool/nagaya", "Pool.Audit"),
         ("/storage/local-lvm", "Datastore.Audit"),
         ("/storage/local-lvm", "Datastore.AllocateSpace"),
         ("/sdn/zones/localnetwork/vmbr0", "SDN.Use"),
     }
     assert found.delivery == "native"
+
+
+def test_only_machines_in_a_pool_need_the_right_to_see_pools() -> None:
+    held = granted(NINE, Scope())
+    without = {
+        path: {name: on for name, on in each.items() if name != "Pool.Audit"} for path, each in held.by_path.items()
+    }
+    assert preflight(Held(without), Scope(), NINE, TOKEN).missing == ()
 
 
 def test_an_administrator_lacks_nothing() -> None:

@@ -387,3 +387,12 @@ def test_an_answer_to_a_second_factor_that_nobody_asked_for_is_refused() -> None
             assert (await logged_in(lab, **right, **{"tfa-challenge": "PVE:!tfa!x:00000000::x"})).status == 401
 
     run(main())
+
+
+def test_the_realm_of_the_host_says_by_what_it_works() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            assert (await lab.data("GET", "/access/domains/pam"))["plugin"] == "PVE::Auth::PAM"
+            assert "plugin" not in await lab.data("GET", "/access/domains/pve")
+
+    run(main())

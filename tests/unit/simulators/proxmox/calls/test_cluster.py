@@ -193,12 +193,31 @@ def test_a_rule_that_lost_its_sense_says_so() -> None:
     run(main())
 
 
+def test_without_a_manager_at_work_no_host_would_be_reset() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            assert await lab.data("GET", "/cluster/ha/status/current") == [
+                {"id": "quorum", "type": "quorum", "node": "pve1", "status": "OK", "quorate": 1},
+                {
+                    "id": "fencing",
+                    "type": "fencing",
+                    "node": "pve1",
+                    "status": "standby (CRM watchdog standby)",
+                    "armed-state": "standby",
+                },
+            ]
+            lab.datacenter.version = "8.4.1"
+            assert len(await lab.data("GET", "/cluster/ha/status/current")) == 1
+
+    run(main())
+
+
 def test_resources_keep_what_was_said_and_status_tells_what_it_means() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
             await lab.data("POST", "/cluster/ha/resources", {"sid": "vm:200", "state": "enabled", "max_restart": 3})
             assert (await lab.data("GET", "/cluster/ha/resources/vm:200"))["state"] == "enabled"
-            row = (await lab.data("GET", "/cluster/ha/status/current"))[1]
+            row = (await lab.data("GET", "/cluster/ha/status/current"))[-1]
             told = {name: row[name] for name in ("request_state", "max_restart", "max_relocate", "failback")}
             assert told == {"request_state": "started", "max_restart": 3, "max_relocate": 1, "failback": 1}
             change = {"state": "stopped", "comment": "x", "delete": "comment"}

@@ -86,3 +86,17 @@ def test_there_are_no_containers() -> None:
             assert await lab.data("GET", "/nodes/pve1/lxc") == []
 
     run(main())
+
+
+def test_a_machine_has_a_graph_once_it_has_been_seen() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            points = await lab.data("GET", "/nodes/pve1/qemu/200/rrddata?timeframe=hour")
+            assert (len(points), set(points[0])) == (60, {"time"})
+            answer = await lab.ask("GET", "/nodes/pve1/qemu/4242/rrddata?timeframe=hour")
+            assert (answer.status, answer.reason) == (
+                500,
+                "RRD error: opening '/var/lib/rrdcached/db/pve-vm-9.0/4242': No such file or directory",
+            )
+
+    run(main())

@@ -100,8 +100,8 @@ def test_a_managed_machine_is_started_by_the_manager() -> None:
             task = await lab.task("POST", f"{STATUS}/start")
             assert (task.upid.type, task.log[0]) == ("hastart", "Requesting HA start for VM 400")
             assert resource["state"] == "started"
-            task = await lab.task("POST", f"{STATUS}/shutdown")
-            assert (task.upid.type, resource["state"]) == ("hastop", "stopped")
+            task = await lab.task("POST", f"{STATUS}/shutdown", {"timeout": 7})
+            assert (task.upid.type, resource["stop"]) == ("hastop", 7)
             answer = await lab.ask("POST", f"{STATUS}/stop", {"overrule-shutdown": 1})
             assert answer.status == 400
             resource["state"] = "ignored"
@@ -209,5 +209,16 @@ def test_a_machine_that_the_manager_ignores_is_not_managed() -> None:
             lab.datacenter.ha.resources["vm:400"] = {"sid": "vm:400", "type": "vm", "state": "ignored"}
             assert (await lab.data("GET", f"{STATUS}/current"))["ha"] == {"managed": 0}
             assert (await lab.task("POST", f"{STATUS}/start")).upid.type == "qmstart"
+
+    run(main())
+
+
+def test_an_order_to_stop_waits_for_the_manager() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("POST", "/cluster/ha/resources", {"sid": "vm:400", "state": "started"})
+            await lab.task("POST", f"{STATUS}/stop")
+            declared = await lab.data("GET", "/cluster/ha/resources/vm:400")
+            assert declared == {"sid": "vm:400", "type": "vm", "state": "started", "digest": declared["digest"]}
 
     run(main())

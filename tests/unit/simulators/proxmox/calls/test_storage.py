@@ -177,3 +177,79 @@ def test_only_some_storages_know_when_a_disk_was_made() -> None:
             assert "ctime" not in row
 
     run(main())
+
+
+def test_a_disk_needs_a_name_that_tells_its_format() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path, common = "/nodes/pve1/storage/store/content", {"size": "1M", "vmid": 200}
+            for name in ("vm-200-disk-8", "foo.iso", "a b.qcow2"):
+                answer = await lab.ask("POST", path, {**common, "filename": name})
+                assert answer.reason == f"unable to parse volume filename '{name}'"
+            answer = await lab.ask("POST", path, {**common, "filename": "subvol-200-disk-8.subvol"})
+            wrong = "wrong extension for format ('subvol != 'raw')"
+            assert answer.reason == f"illegal name 'subvol-200-disk-8.subvol' - {wrong}"
+
+    run(main())
+
+
+def test_removing_a_file_that_is_gone_is_only_mentioned() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/storage/store/content/store:iso%2Fnosuch.iso"
+            task = await lab.task("DELETE", path)
+            assert task.log == [
+                "disk image '/var/lib/store/template/iso/nosuch.iso' does not exist",
+                "Removed volume 'store:iso/nosuch.iso'",
+                "TASK OK",
+            ]
+            assert await lab.data("DELETE", path, {"delay": 5}) is None
+
+    run(main())
+
+
+def test_a_compression_that_nobody_knows_fails_before_anything_is_downloaded() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            order = {"content": "iso", "filename": "z.iso", "url": "http://127.0.0.1/z.iso", "compression": "rar"}
+            task = await lab.task("POST", "/nodes/pve1/storage/store/download-url", order)
+            assert task.log == ["TASK ERROR: no decompression method found"]
+
+    run(main())
+
+
+def test_a_storage_without_backups_has_none_to_remove() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/storage/store/prunebackups"
+            answer = await lab.ask("GET", path, {"prune-backups": "keep-last=1"})
+            assert answer.reason == "storage 'store' does not support backups"
+            assert (await lab.task("DELETE", path)).exitstatus == "storage 'store' does not support backups"
+
+    run(main())
+
+
+def test_who_removes_old_backups_of_a_machine_needs_room_on_the_storage() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.access.roles["Keeper"] = frozenset({"Datastore.Audit", "VM.Backup"})
+            for path in ("/storage/local", "/vms/200"):
+                lab.datacenter.access.acl[path, "user", "alice@pve", "Keeper"] = True
+            path = "/nodes/pve1/storage/local/prunebackups"
+            answer = await lab.ask("DELETE", path, {"vmid": 200}, headers=token("alice@pve!full"))
+            assert answer.reason == "Permission check failed (/storage/local, Datastore.AllocateSpace)"
+
+    run(main())
+
+
+def test_a_list_tells_of_protection_only_where_there_is_some() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for name in ("vzdump-qemu-200-2026_01_01-00_00_00.vma.zst", "other.tar.gz"):
+                volume = Volume("local", f"backup/{name}", "backup", "vma.zst", 1000, 1, "pve1")
+                lab.datacenter.volumes["pve1", volume.id] = volume
+            volume.protected = True
+            rows = await lab.data("GET", "/nodes/pve1/storage/local/content", {"content": "backup"})
+            assert [(row["subtype"], row.get("protected")) for row in rows] == [("unknown", 1), ("qemu", None)]
+
+    run(main())

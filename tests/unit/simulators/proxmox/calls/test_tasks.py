@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from typing import Any
 from urllib.parse import quote
 
@@ -136,6 +137,21 @@ def test_a_log_can_be_had_as_a_file() -> None:
             unknown = "UPID:pve1:00000786:000BB300:6AFA3A95:qmstop:802:root@pam:"
             missing = await lab.ask("GET", f"{TASKS}/{unknown}/log", {"download": 1})
             assert missing.reason.startswith(f"Could not open file '/var/log/pve/tasks/5/{unknown}'")
+
+    run(main())
+
+
+def test_a_long_log_is_sent_packed() -> None:
+    async def main() -> None:
+        async def talk(task: Task) -> None:
+            task.say("x" * 1100)
+
+        async with proxmox_lab() as lab:
+            task = lab.emulator.tasks.start("pve1", "qmclone", "9000", "root@pam", talk)
+            await lab.ended(str(task.upid))
+            answer = await lab.ask("GET", f"{TASKS}/{task.upid}/log", {"download": 1})
+            assert answer.headers["content-encoding"] == "gzip"
+            assert gzip.decompress(answer.body) == b"x" * 1100 + b"\nTASK OK\n"
 
     run(main())
 

@@ -56,6 +56,18 @@ def test_a_machine_is_queued_then_started() -> None:
     run(main())
 
 
+def test_managers_at_work_hold_their_watchdogs() -> None:
+    async def main() -> None:
+        async with _managed() as lab:
+            await asyncio.sleep(60)
+            rows = {row["id"]: row for row in await lab.data("GET", "/cluster/ha/status/current")}
+            assert rows["fencing"]["status"] == "armed (CRM watchdog active)"
+            assert rows["lrm:pve3"]["status"].startswith("pve3 (active, watchdog active, ")
+            assert ", watchdog standby, " in rows["lrm:pve1"]["status"]
+
+    run(main())
+
+
 def test_start_and_stop_are_wishes_that_are_fulfilled_later() -> None:
     async def main() -> None:
         async with _managed() as lab:
@@ -66,6 +78,20 @@ def test_start_and_stop_are_wishes_that_are_fulfilled_later() -> None:
             await asyncio.sleep(120)
             assert not _running(lab)
             assert (await _service(lab))["crm_state"] == "stopped"
+            assert (await _service(lab))["request_state"] == "stopped"
+            assert "qmstop" in [task.upid.type for task in lab.emulator.tasks.known.values()]
+
+    run(main())
+
+
+def test_a_machine_that_has_stopped_already_takes_no_order_to_stop() -> None:
+    async def main() -> None:
+        async with _managed() as lab:
+            await lab.data("PUT", "/cluster/ha/resources/vm:300", {"state": "disabled"})
+            await asyncio.sleep(60)
+            await lab.task("POST", "/nodes/pve3/qemu/300/status/stop")
+            await asyncio.sleep(30)
+            assert (await _service(lab))["request_state"] == "disabled"
 
     run(main())
 

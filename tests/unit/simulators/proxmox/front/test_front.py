@@ -252,7 +252,65 @@ def test_somebody_can_stand_around_answers() -> None:
 def test_folders_list_what_lies_in_them() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
-            assert {"name": "current"} in await lab.data("GET", "/cluster/ha/status")
+            names = ["current", "manager_status", "disarm-ha", "arm-ha"]
+            assert await lab.data("GET", "/cluster/ha/status") == [{"name": name} for name in names]
+            assert {"id": "controllers"} in await lab.data("GET", "/cluster/sdn")
             assert {"subdir": "users"} in await lab.data("GET", "/access")
+
+    run(main())
+
+
+def test_who_reads_pages_and_is_not_known_is_sent_to_the_page_for_logging_in() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            answer = await lab.emulator.answer(Request("GET", "/api2/html/version", node="pve1"))
+            assert (answer.status, answer.reason, answer.body) == (301, "Moved", b"")
+            assert answer.headers == {"location": "/api2/html/access/ticket"}
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({"vmid": 200}, {}),
+        ({"vmid": "200", "node": "pve1"}, {}),
+        ({"vmid": 200.0}, {}),
+        ({"vmid": 201, "node": "pve2"}, {"node": "duplicate"}),
+        ({"vmid": [200]}, {"vmid": "duplicate"}),
+        ({"vmid": None}, {"vmid": "duplicate"}),
+    ],
+    ids=repr,
+)
+def test_a_parameter_of_the_path_may_be_repeated_if_it_reads_the_same(
+    body: dict[str, object], errors: dict[str, str]
+) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            sent = {"headers": {"content-type": "application/json"}, "body": orjson.dumps({**body, "memory": 64})}
+            answer = await told(lab, "/api2/json/nodes/pve1/qemu/200/config", "PUT", **sent)
+            refused = orjson.loads(answer.body).get("errors", {})
+            assert {name: why.partition(" ")[0] for name, why in refused.items()} == errors
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/foo", 501),
+        ("GET", "/nodes/pve1/qemu/9999/config", 500),
+        ("PUT", "/nodes/pve1/qemu/9999/config?memory=64", 500),
+        ("GET", "/nodes/pve1/qemu/99/config", "400"),
+        ("PUT", "/nodes/pve1/qemu/200/config?foo=1", "400"),
+        ("POST", "/nodes/pve1/qemu/9000/clone?newid=300&pool=nosuch", "403"),
+    ],
+)
+def test_a_failure_that_has_a_number_of_its_own_tells_it_as_text(method: str, path: str, status: int | str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            target, _, query = path.partition("?")
+            answer = await told(lab, f"/api2/extjs{target}", method, query=query)
+            assert (answer.status, orjson.loads(answer.body)["status"]) == (200, status)
 
     run(main())

@@ -32,7 +32,7 @@ def test_the_first_machine_makes_the_cluster_at_the_address_of_its_control_plane
     found = call(
         "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\ncontrolPlaneEndpoint: vip.example:6443\n"
         "---\napiVersion: kubeadm.k8s.io/v1beta3\nkind: InitConfiguration\n"
-        "nodeRegistration: {kubeletExtraArgs: {provider-id: 'proxmox://a'}}\n"
+        "nodeRegistration: {kubeletExtraArgs: {provider-id: \"proxmox://'a'\"}}\n"
     )
     assert found is not None
     assert found.boot.initializes

@@ -181,6 +181,7 @@ def test_a_kubelet_comes_back_to_its_own_cluster_only() -> None:
 
 def test_tags_tell_the_version_of_an_image() -> None:
     assert tagged_version(machine()) == "v1.35.4"
+    assert tagged_version(machine(options={"tags": "debian;kubernetes-v1.36.3"})) == "v1.36.3"
     assert tagged_version(machine(options={"tags": "a;v2"})) == ""
     assert tagged_version(machine(options={})) == ""
 

@@ -49,7 +49,8 @@ async def realm(call: Call) -> Json:
     known = call.emulator.datacenter.access.realms
     if call["realm"] not in known:
         raise Failure(f"domain '{call['realm']}' does not exist\n")
-    return {**known[call["realm"]], "digest": _digest(call)}
+    by_host = {"plugin": "PVE::Auth::PAM"} if call["realm"] == "pam" else {}
+    return {**known[call["realm"]], **by_host, "digest": _digest(call)}
 
 
 @handlers("POST", _ALL)

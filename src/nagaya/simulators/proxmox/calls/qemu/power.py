@@ -11,6 +11,7 @@ import asyncio
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
 from nagaya.simulators.proxmox.calls.qemu.shared import ask_manager, host_of, only_root, start_machine, start_task
+from nagaya.simulators.proxmox.cluster.manager import SHUTDOWN_TIMEOUT
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.qemu.actions import suspending
 from nagaya.simulators.proxmox.qemu.actions.host import Host
@@ -60,7 +61,7 @@ async def stop(call: Call) -> str:
     if host.managed(vmid) and call.get("migratedfrom") is None:
         if call.get("overrule-shutdown"):
             raise ParameterFailure({"overrule-shutdown": "Not applicable for HA resources."})
-        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"state": "stopped"})
+        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"stop": 0})
 
     async def work(task: Task) -> None:
         if call.get("overrule-shutdown"):
@@ -97,7 +98,8 @@ async def shutdown(call: Call) -> str:
             raise Failure("VM is paused - cannot shutdown\n")
         asked = False
     if host.managed(vmid):
-        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"state": "stopped"})
+        patience = call.get("timeout", SHUTDOWN_TIMEOUT)
+        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"stop": patience})
 
     async def work(task: Task) -> None:
         skip, timeout = bool(call.get("skiplock")), call.get("timeout")

@@ -28,8 +28,11 @@ def start_task(call: Call, kind: str, id: str | int, work: Work) -> str:
     return str(call.emulator.tasks.start(call.node.name, kind, str(id), call.caller.id, work).upid)
 
 
-def ask_manager(call: Call, kind: str, vmid: int, told: str, wish: dict[str, str]) -> str:
-    """Note a wish for the HA manager, in a task that ends when it has been noted."""
+def ask_manager(call: Call, kind: str, vmid: int, told: str, wish: dict[str, str | int]) -> str:
+    """Note a wish for the HA manager, in a task that ends when it has been noted.
+
+    What is to run is declared at once (`state`); to stop or move a machine is an order for the manager to carry out.
+    """
 
     async def work(task: Task) -> None:
         task.say(told)

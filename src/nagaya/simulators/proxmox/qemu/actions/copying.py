@@ -14,6 +14,7 @@ from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.drives import CLOUDINIT_SIZE, TPM_SIZE, Drive
 from nagaya.simulators.proxmox.state.storage import Volume
+from nagaya.simulators.proxmox.storages.footprint import empty_file
 from nagaya.simulators.proxmox.storages.usage import takes_whole_size
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, split_id
 from nagaya.simulators.proxmox.tasks.runner import Log, interruptible
@@ -21,7 +22,7 @@ from nagaya.simulators.proxmox.tasks.runner import Log, interruptible
 CHUNK = 2 << 20
 """Bytes that qemu-img copies at once."""
 SMALLEST = 1 << 20
-"""Less than this in a disk is the disk's own bookkeeping: there is nothing to copy."""
+"""What a disk takes without anything in it, unless its tables take more: there is nothing to copy then."""
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -134,7 +135,8 @@ class Copying:
 
     async def _transfer(self, source: Source, origin: Volume, volume: Volume) -> None:
         await self._log.step("copy")
-        data = origin.used if origin.used >= SMALLEST else 0
+        bookkeeping = max(SMALLEST, empty_file(origin.format, origin.size, linked=origin.parent is not None))
+        data = origin.used if origin.used > bookkeeping else 0
         seconds = self._seconds(origin, data)
         if source.mirror:
             await self._mirror(source, origin, volume, seconds)

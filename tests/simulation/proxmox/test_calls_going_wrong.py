@@ -1,0 +1,96 @@
+"""Each call to Proxmox VE fails once, hangs, loses its reply, or fails for a while: it takes longer, and ends the same.
+
+Each phase of a cluster's life meets the mishap anew. By default a case plays the creation, the deletion and one of the
+phases between them, another one for each case in turn; `NAGAYA_SIMULATE_PHASES=all` plays all of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from support.proxmox_town import Town, play, town
+from support.proxmox_town_calls import CALLS, CHANGES, CONFIGURE
+from support.proxmox_town_life import (
+    CREATE,
+    DELETE,
+    HEAL,
+    LIFE,
+    ROLL,
+    SCALE_DOWN,
+    SCALE_UP,
+    UPGRADE,
+    Phase,
+    live,
+    nobody_writes,
+)
+from support.proxmox_town_manifests import Shop
+from support.proxmox_town_mishaps import FAILURE, Mishap, Mode
+from support.proxmox_town_ways import short
+
+PHASES = "NAGAYA_SIMULATE_PHASES"
+BETWEEN = ((SCALE_UP, SCALE_DOWN), (ROLL,), (UPGRADE,), (HEAL,))
+UNTOLD = frozenset(
+    {
+        # What is asked of the guest is only to know that it is up; of a host's network, only where a bridge may be.
+        "GET /nodes/{node}/qemu/{vmid}/agent/file-read",
+        "GET /nodes/{node}/network",
+        "GET /nodes/{node}/certificates/info",
+        "GET /nodes/{node}/tasks/{upid}/status",
+        "GET /nodes/{node}/storage",
+        "GET /nodes/{node}/storage/{storage}/content",
+    }
+)
+"""Calls whose failure keeps nobody from anything at first, so that nothing has to be said of it."""
+INSTEAD = {"GET /nodes/{node}/qemu/{vmid}/config": "could not be read"}
+"""Calls whose failure is told in words of their own: why each host cannot have the machine."""
+CASES = [(call, mode, 0) for call in CALLS for mode in Mode] + [
+    (CONFIGURE, mode, skip) for skip in (1, 2) for mode in (Mode.FAILS, Mode.REPLY_LOST)
+]
+
+
+def _phases(number: int) -> tuple[Phase, ...]:
+    if os.environ.get(PHASES) == "all":
+        return LIFE
+    return (CREATE, *BETWEEN[number % len(BETWEEN)], DELETE)
+
+
+@pytest.mark.parametrize(
+    ("call", "mode", "skip", "phases"),
+    [
+        pytest.param(call, mode, skip, _phases(number), id=f"{short(call)}{f'-{skip + 1}' if skip else ''}-{mode}")
+        for number, (call, mode, skip) in enumerate(CASES)
+    ],
+)
+def test_a_call_that_goes_wrong_costs_time_and_nothing_else(
+    call: str, mode: Mode, skip: int, phases: tuple[Phase, ...]
+) -> None:
+    mishap = Mishap(call, mode, skip, told=_told if call not in UNTOLD else lambda _, __, ___: None)
+
+    async def after(here: Town, phase: Phase) -> None:
+        await mishap.after(here, phase)
+        if phase is CREATE:
+            await nobody_writes(here, phase)
+
+    async def main() -> None:
+        async with town(Shop(1, 1)) as here:
+            await here.begin()
+            await live(here, phases, mishap.before, mishap.during, after)
+
+    play(main())
+    assert mishap.happened, f"{call} was never made"
+
+
+def _told(here: Town, phase: Phase, call: str) -> None:
+    """Whoever waits reads why: what was asked for, and what the host said."""
+    if call not in CHANGES and phase is not CREATE:
+        return  # nobody needs it before it goes well again
+    found = here.witness.heard(INSTEAD.get(call, FAILURE))
+    assert found, f"{phase.name}: nobody said that {call} fails"
+    if call in CHANGES:
+        assert any(_names_a_host(str(each)) for each in found), f"{phase.name}: no host is named: {found[0]}"
+
+
+def _names_a_host(text: str) -> bool:
+    return any(f"pve{number}" in text for number in (1, 2, 3))

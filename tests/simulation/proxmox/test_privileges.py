@@ -1,0 +1,54 @@
+"""A token that lacks a privilege: whoever waits reads which one, and goes on when it is granted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from support.proxmox_town import Town, play, town
+from support.proxmox_town_layout import grants, taken
+from support.proxmox_town_life import CREATE, DELETE, HEAL, SCALE_DOWN, SCALE_UP, Phase, live
+from support.proxmox_town_manifests import Shop
+
+LACKING = 200.0
+"""Seconds for which it is missing."""
+DISPENSABLE = frozenset({("/pool/nagaya", "VM.Clone"), ("/sdn/zones/localnetwork", "SDN.Audit")})
+"""What nothing fails without."""
+INVISIBLE = {("/pool/images", "VM.Audit"): "TemplateNotFound"}
+"""What cannot be told from things that are not there: no list says that it leaves something out."""
+NEEDED = [each for each in grants() if each not in DISPENSABLE]
+
+
+@pytest.mark.parametrize(("path", "privilege"), NEEDED, ids=[f"{path}-{name}" for path, name in NEEDED])
+def test_a_missing_privilege_is_named_and_once_granted_all_goes_on(path: str, privilege: str) -> None:
+    async def before(here: Town, _: Phase) -> None:
+        taken(here.datacenter, path, privilege)
+
+    async def during(here: Town, phase: Phase) -> None:
+        await asyncio.sleep(LACKING)
+        words = INVISIBLE.get((path, privilege), privilege)
+        if phase is CREATE:
+            told = here.witness.heard(words)
+            assert told, f"nobody named {privilege}\n{await here.story()}"
+            says_what_to_do = any("pveum" in str(each) or "credentials need" in str(each) for each in told)
+            assert (path, privilege) in INVISIBLE or says_what_to_do, told[0]
+        taken(here.datacenter, path, privilege, back=True)
+
+    async def main() -> None:
+        async with town(Shop(1, 1)) as here:
+            await here.begin()
+            await live(here, (CREATE, SCALE_UP, SCALE_DOWN, HEAL, DELETE), before, during)
+
+    play(main())
+
+
+@pytest.mark.parametrize(("path", "privilege"), sorted(DISPENSABLE), ids=lambda each: each)
+def test_what_is_only_convenient_is_not_needed(path: str, privilege: str) -> None:
+    async def main() -> None:
+        async with town(Shop(1, 1)) as here:
+            await here.begin()
+            taken(here.datacenter, path, privilege)
+            await live(here, (CREATE, DELETE))
+
+    play(main())
