@@ -48,5 +48,5 @@ async def machines(call: Call) -> Json:
 
 @handlers("GET", "/nodes/{node}/capabilities/qemu/migration")
 async def migration(call: Call) -> Json:
-    """What a migration can take along."""
-    return {"has-dbus-vmstate": 1}
+    """What a migration can take along. Unlike elsewhere, PVE says true here and not 1."""
+    return {"has-dbus-vmstate": True}

@@ -43,7 +43,7 @@ async def current(call: Call) -> Json:
 
 @handlers("GET", "/cluster/ha/status/manager_status")
 async def manager_status(call: Call) -> Json:
-    """The same as the manager itself keeps it."""
+    """The same as the manager itself keeps it. PVE hands out what Perl makes of a comparison, a text, for quorum."""
     datacenter = call.emulator.datacenter
     services = {
         sid: {"node": guest.node, "state": facts["crm"], "running": int(guest.running)}
@@ -52,7 +52,8 @@ async def manager_status(call: Call) -> Json:
     }
     hosts = host_states(call.emulator)
     status = {"service_status": services, "node_status": hosts} if hosts else {}
-    return {"manager_status": status, "quorum": {"node": call.node.name, "quorate": int(datacenter.quorate)}}
+    quorate = "1" if datacenter.quorate else ""
+    return {"manager_status": status, "quorum": {"node": call.node.name, "quorate": quorate}}
 
 
 def _said(call: Call, node: str, how: str) -> dict[str, Any]:

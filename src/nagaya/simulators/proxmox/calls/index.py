@@ -44,6 +44,7 @@ _WRITTEN: Mapping[str, tuple[str, str]] = {
         "rrddata status upload",
     ),
     "/nodes/{node}/tasks/{upid}": ("name", "log status"),
+    "/cluster/config": ("name", "nodes totem join qdevice"),
     "/cluster/ha": ("id", "status resources groups rules"),
     "/cluster/ha/status": ("name", "current manager_status disarm-ha arm-ha"),
     "/cluster/sdn": ("id", "vnets zones controllers ipams dns fabrics"),

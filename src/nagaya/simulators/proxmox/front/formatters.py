@@ -123,5 +123,5 @@ def sent(file: File) -> Answer:
 
 
 def dumped(value: object, *, indent: bool = False) -> bytes:
-    """JSON. What PVE calls a boolean is 0 or 1 there; true and false come only from others, as guest agents."""
+    """JSON. What PVE calls a boolean is 0 or 1 there, nearly always; true and false come from others, as agents."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)

@@ -24,6 +24,7 @@ from nagaya.simulators.proxmox.guests.boot_data import CONFIG_DRIVE, NOCLOUD
 from nagaya.simulators.proxmox.guests.disk import INSTANCE, SEED, SEED_FOLDER, GuestDisk
 from nagaya.simulators.proxmox.guests.instance import instance_of
 from nagaya.simulators.proxmox.pace import Pace
+from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.networks import networks_of
 from nagaya.world import World
 
@@ -37,16 +38,19 @@ SOURCES = {
 FIRST_STEPS = 1.5
 """How long the first steps of a system take, from power-on, in times that its boot takes."""
 FIRST_PID = 115
+MEMORY_BLOCK = 128
+"""MiB that Linux takes into use, or out of it, at once."""
 _STATISTICS = ("rx-bytes", "rx-packets", "rx-errs", "rx-dropped", "tx-bytes", "tx-packets", "tx-errs", "tx-dropped")
 _COMMANDS = (
-    "exec", "exec-status", "file-close", "file-flush", "file-open", "file-read", "file-seek", "file-write",
-    "fsfreeze-freeze", "fsfreeze-freeze-list", "fsfreeze-status", "fsfreeze-thaw", "fstrim", "get-cpustats",
-    "get-disks", "get-diskstats", "get-fsinfo", "get-host-name", "get-memory-block-info", "get-memory-blocks",
-    "get-osinfo", "get-time", "get-timezone", "get-users", "get-vcpus", "info", "network-get-interfaces", "ping",
-    "set-memory-blocks", "set-time", "set-user-password", "set-vcpus", "shutdown", "ssh-add-authorized-keys",
-    "ssh-get-authorized-keys", "ssh-remove-authorized-keys", "suspend-disk", "suspend-hybrid", "suspend-ram",
-    "sync", "sync-delimited",
+    "get-cpustats", "get-diskstats", "ssh-remove-authorized-keys", "ssh-add-authorized-keys",
+    "ssh-get-authorized-keys", "get-osinfo", "get-timezone", "get-users", "get-host-name", "exec", "exec-status",
+    "get-memory-block-info", "set-memory-blocks", "get-memory-blocks", "set-user-password", "get-fsinfo", "get-disks",
+    "set-vcpus", "get-vcpus", "network-get-interfaces", "suspend-hybrid", "suspend-ram", "suspend-disk", "fstrim",
+    "fsfreeze-thaw", "fsfreeze-freeze-list", "fsfreeze-freeze", "fsfreeze-status", "file-flush", "file-seek",
+    "file-write", "file-read", "file-close", "file-open", "shutdown", "info", "set-time", "get-time", "ping", "sync",
+    "sync-delimited",
 )  # fmt: skip
+"""In the order in which an agent tells them: the oldest come last."""
 _WITHOUT_ANSWER = frozenset({"shutdown", "suspend-disk", "suspend-hybrid", "suspend-ram"})
 
 
@@ -142,7 +146,6 @@ class PassiveMachine:
         self._ended = False
         self._pids = itertools.count(FIRST_PID, 2)
         self._running: dict[int, tuple[float, programs.Outcome]] = {}
-        self._frozen = False
         self._devices = {
             name: str(parts.get("macaddr", "")).lower() for name, parts in networks_of(machine.options).items()
         }
@@ -251,15 +254,16 @@ class PassiveMachine:
         return []
 
     def _get_vcpus(self, arguments: Mapping[str, Any]) -> Any:
-        options = self.machine.options
-        count = int(options.get("vcpus") or int(options.get("sockets", 1)) * int(options.get("cores", 1)))
+        given = self.machine.options
+        count = int(given.get("vcpus") or int(given.get("sockets", 1)) * int(given.get("cores", 1)))
         return [{"logical-id": number, "online": True, "can-offline": number > 0} for number in range(count)]
 
     def _get_memory_blocks(self, arguments: Mapping[str, Any]) -> Any:
-        return []
+        count = -(-options.megabytes(self.machine.options.get("memory")) // MEMORY_BLOCK)
+        return [{"phys-index": number, "online": True, "can-offline": True} for number in range(count)]
 
     def _get_memory_block_info(self, arguments: Mapping[str, Any]) -> Any:
-        return {"size": 128 << 20}
+        return {"size": MEMORY_BLOCK << 20}
 
     def _network_get_interfaces(self, arguments: Mapping[str, Any]) -> Any:
         found = [_interface("lo", "00:00:00:00:00:00", ["127.0.0.1/8", "::1/128"])]
@@ -269,18 +273,22 @@ class PassiveMachine:
         return found
 
     def _fsfreeze_status(self, arguments: Mapping[str, Any]) -> Any:
-        return "frozen" if self._frozen else "thawed"
+        return "thawed"
 
     def _fsfreeze_freeze(self, arguments: Mapping[str, Any]) -> Any:
-        self._frozen = True
+        # It has no file system on a disk (see `_get_fsinfo`), and an agent that froze none is not frozen.
         return 0
 
     def _fsfreeze_thaw(self, arguments: Mapping[str, Any]) -> Any:
-        self._frozen = False
         return 0
 
     def _fstrim(self, arguments: Mapping[str, Any]) -> Any:
         return {"paths": []}
+
+    def _suspend(self, arguments: Mapping[str, Any]) -> Any:
+        raise AgentError("the requested suspend mode is not supported by the guest")
+
+    _suspend_disk = _suspend_ram = _suspend_hybrid = _suspend
 
     def _shutdown(self, arguments: Mapping[str, Any]) -> Any:
         self.shut_down()

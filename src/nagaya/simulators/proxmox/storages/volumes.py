@@ -215,7 +215,11 @@ class Volumes:
             path = self.path(f"{storage.name}:{volume_name}")
             if self.find(f"{storage.name}:{volume_name}") is not None:
                 raise Failure(f"disk image '{path}' already exists\n")
-            log.say(_formatting(path, format, size))
+            if format == "subvol":
+                if size:
+                    raise Failure("storage does not support subvol quotas\n")
+            else:
+                log.say(_formatting(path, format, size))
             return self.put(storage, volume_name, format, size)
         if format != "raw":
             raise Failure(f"unsupported format '{format}'\n")
@@ -332,6 +336,8 @@ class Volumes:
         storage, name = self.parse(volume_id)
         self.active(storage.name)
         volume = self._existing(volume_id)
+        if storage.type in FILE_TYPES and name.format not in ("raw", "qcow2"):
+            raise Failure("can't resize this image format\n")
         await self._work()
         if storage.type in LVM_TYPES:
             old, size = volume.size, -(-size // EXTENT) * EXTENT
@@ -381,6 +387,8 @@ class Volumes:
 
 def _formatting(path: str, format: str, size: int, backing: tuple[str, str] | None = None) -> str:
     """What qemu-img says when it makes a file."""
+    if format == "vmdk":
+        return f"Formatting '{path}', fmt=vmdk size={size} compat6=off hwversion=undefined"
     if format != "qcow2":
         return f"Formatting '{path}', fmt={format} size={size} preallocation=off"
     cluster, extended, origin = (65536, "off", "")

@@ -78,6 +78,14 @@ def test_a_node_that_is_ready_already_makes_it_less_urgent() -> None:
     assert "It runs today" in found.why
 
 
+def test_a_ready_node_that_it_does_not_select_helps_nothing() -> None:
+    cluster = Cluster()
+    cluster.tolerate_less(UNINITIALIZED)
+    cluster.add(READY_NODE.replace(f'{{{CONTROL_PLANE}: ""}}', "{some: other}"))
+
+    assert cluster.said() == ["L1 error"]
+
+
 def test_on_workers_the_taint_of_cluster_api_must_be_tolerated_too() -> None:
     cluster = Cluster()
     del cluster.pod["nodeSelector"]
@@ -153,6 +161,27 @@ def test_control_plane_nodes_may_be_registered_without_a_taint_or_with_others() 
         each["kubeletExtraArgs"].append({"name": "register-with-taints", "value": "team=a:NoSchedule"})
     assert cluster.said() == ["L4 error"]
     assert cluster.only("L4").subject == "team=a:NoSchedule"
+
+
+def test_taints_of_the_kubelets_configuration_file_are_on_every_node() -> None:
+    cluster = Cluster()
+    cluster.add("""
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+registerWithTaints: [{key: team, value: a, effect: NoSchedule}]
+""")
+
+    assert cluster.said() == ["L4 error"]
+
+
+def test_what_is_not_known_of_kubelets_is_said() -> None:
+    cluster = Cluster()
+    cluster.tolerate_less(NOT_READY)
+    cluster.drop("KubeadmControlPlane")
+    cluster.drop("KubeadmConfigTemplate")
+
+    assert cluster.said() == ["L2 warning"]
+    assert "Cilium waits for internal addresses of nodes unless kubelets have --node-ip" in cluster.only("L2").why
 
 
 def test_labels_that_only_the_cloud_sets_cannot_be_selected() -> None:

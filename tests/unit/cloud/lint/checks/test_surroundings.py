@@ -122,6 +122,22 @@ def test_a_role_that_allows_everything_is_enough() -> None:
     assert cluster.said() == []
 
 
+def test_a_role_in_a_namespace_gives_no_nodes() -> None:
+    cluster = Cluster()
+    cluster.get("ClusterRoleBinding")["kind"] = "RoleBinding"
+    cluster.objects[2]["metadata"]["namespace"] = "kube-system"
+
+    assert cluster.said() == []  # another binding may be elsewhere
+    assert "L12 error" in cluster.said(complete=True)
+
+
+def test_an_aggregated_role_gets_its_rules_from_the_cluster() -> None:
+    cluster = Cluster()
+    cluster.get("ClusterRole").update(rules=[], aggregationRule={"clusterRoleSelectors": []})
+
+    assert cluster.said() == []
+
+
 def test_rules_for_single_nodes_are_not_enough() -> None:
     cluster = Cluster()
     cluster.get("ClusterRole")["rules"][2]["resourceNames"] = ["one"]
@@ -137,7 +153,7 @@ def test_permissions_that_cannot_be_seen_are_not_held_against_anybody() -> None:
     cluster.drop("ClusterRoleBinding")
     cluster.drop("RoleBinding")
     assert cluster.said() == ["L12 info"]
-    assert cluster.said(complete=True) == ["L12 error"]
+    assert cluster.said(complete=True) == ["L11 error", "L12 error"]
 
 
 def test_a_pod_network_that_waits_for_ready_nodes_waits_for_itself() -> None:
@@ -224,6 +240,15 @@ def test_kubelets_that_wait_for_a_cloud_need_one() -> None:
     other.arguments.append("--controllers=cloud-node-lifecycle")
     assert other.said() == ["L16 error"]
     assert "cloud-node" in other.only("L16").why
+
+
+def test_next_to_a_hosted_control_plane_the_cloud_may_be_elsewhere() -> None:
+    cluster = Cluster()
+    cluster.drop("Deployment")
+    cluster.drop("KubeadmControlPlane")
+    cluster.add("{apiVersion: controlplane.cluster.x-k8s.io/v1alpha1, kind: HostedControlPlane, metadata: {name: lab}}")
+
+    assert cluster.said() == ["L16 warning"]
 
 
 def test_clouds_inside_of_kubernetes_are_gone() -> None:

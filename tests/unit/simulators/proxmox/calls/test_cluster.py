@@ -206,6 +206,8 @@ def test_without_a_manager_at_work_no_host_would_be_reset() -> None:
                     "armed-state": "standby",
                 },
             ]
+            kept = {"manager_status": {}, "quorum": {"node": "pve1", "quorate": "1"}}
+            assert await lab.data("GET", "/cluster/ha/status/manager_status") == kept
             lab.datacenter.version = "8.4.1"
             assert len(await lab.data("GET", "/cluster/ha/status/current")) == 1
 

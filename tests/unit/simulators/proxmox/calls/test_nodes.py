@@ -100,3 +100,12 @@ def test_a_machine_has_a_graph_once_it_has_been_seen() -> None:
             )
 
     run(main())
+
+
+def test_what_a_migration_can_take_along_is_a_boolean_of_json() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            answer = await lab.ask("GET", "/nodes/pve1/capabilities/qemu/migration")
+            assert answer.body == b'{"data":{"has-dbus-vmstate":true}}'
+
+    run(main())

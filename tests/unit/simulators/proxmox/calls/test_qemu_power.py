@@ -213,6 +213,40 @@ def test_a_machine_that_the_manager_ignores_is_not_managed() -> None:
     run(main())
 
 
+def test_the_manager_takes_no_orders_for_a_machine_that_it_has_given_up_on() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.ha.resources["vm:400"] = {"type": "vm", "state": "started", "crm": "error"}
+            for action, kind, order in (
+                ("stop", "stop", "crm-command stop vm:400 0"),
+                ("shutdown", "stop", "crm-command stop vm:400 60"),
+                ("start", "start", "set vm:400 --state started"),
+            ):
+                task = await lab.ended(await lab.data("POST", f"{STATUS}/{action}"))
+                assert task.exitstatus == f"command 'ha-manager {order}' failed: exit code 255"
+                assert task.log[:2] == [
+                    f"Requesting HA {kind} for VM 400",
+                    "service 'vm:400' in error state, must be disabled and fixed first",
+                ]
+
+    run(main())
+
+
+def test_a_machine_that_the_manager_lets_be_meanwhile_is_not_started_by_it() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            for action, exitstatus in (
+                ("start", "command 'ha-manager set vm:400 --state started' failed: exit code 255"),
+                ("stop", "OK"),
+            ):
+                lab.datacenter.ha.resources["vm:400"] = {"type": "vm", "state": "stopped"}
+                upid = await lab.data("POST", f"{STATUS}/{action}")
+                del lab.datacenter.ha.resources["vm:400"]
+                assert (await lab.ended(upid)).exitstatus == exitstatus
+
+    run(main())
+
+
 def test_an_order_to_stop_waits_for_the_manager() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:

@@ -254,6 +254,7 @@ def test_folders_list_what_lies_in_them() -> None:
         async with proxmox_lab() as lab:
             names = ["current", "manager_status", "disarm-ha", "arm-ha"]
             assert await lab.data("GET", "/cluster/ha/status") == [{"name": name} for name in names]
+            assert {"name": "totem"} in await lab.data("GET", "/cluster/config")
             assert {"id": "controllers"} in await lab.data("GET", "/cluster/sdn")
             assert {"subdir": "users"} in await lab.data("GET", "/access")
 

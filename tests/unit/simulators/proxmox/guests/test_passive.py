@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,10 +158,43 @@ def test_files_are_kept_where_there_is_a_folder() -> None:
     run(main())
 
 
-def test_file_systems_freeze_and_thaw() -> None:
+def test_who_has_no_file_system_on_a_disk_stays_thawed() -> None:
     async def main() -> None:
         agent = await awake(guests(), machine())
         asked = ("status", "freeze", "status", "thaw", "status")
-        assert [await agent.ask(f"fsfreeze-{command}", {}) for command in asked] == ["thawed", 0, "frozen", 0, "thawed"]
+        assert [await agent.ask(f"fsfreeze-{command}", {}) for command in asked] == ["thawed", 0, "thawed", 0, "thawed"]
+
+    run(main())
+
+
+def test_the_agent_tells_its_oldest_commands_last() -> None:
+    async def main() -> None:
+        agent = await awake(guests(), machine())
+        told = (await agent.ask("info", {}))["supported_commands"]
+        assert [command["name"] for command in (told[0], told[-1])] == ["guest-get-cpustats", "guest-sync-delimited"]
+        silent = {command["name"] for command in told if not command["success-response"]}
+        assert silent == {"guest-shutdown", "guest-suspend-disk", "guest-suspend-hybrid", "guest-suspend-ram"}
+
+    run(main())
+
+
+@pytest.mark.parametrize("how", ["disk", "ram", "hybrid"])
+def test_a_guest_that_cannot_sleep_says_so(how: str) -> None:
+    async def main() -> None:
+        agent = await awake(guests(), machine())
+        with pytest.raises(AgentError, match="the requested suspend mode is not supported by the guest"):
+            await agent.ask(f"suspend-{how}", {})
+
+    run(main())
+
+
+def test_memory_comes_in_blocks() -> None:
+    async def main() -> None:
+        given = machine()
+        agent = await awake(guests(), replace(given, options={**given.options, "memory": "300"}))
+        size = (await agent.ask("get-memory-block-info", {}))["size"]
+        blocks = await agent.ask("get-memory-blocks", {})
+        assert (size, [block["phys-index"] for block in blocks]) == (128 << 20, [0, 1, 2])
+        assert all(block["online"] for block in blocks)
 
     run(main())

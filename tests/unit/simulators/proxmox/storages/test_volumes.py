@@ -152,3 +152,36 @@ def test_a_copy_that_does_not_fit_fails_as_a_task_and_leaves_nothing() -> None:
             assert not any(volume.storage == "images2" for volume in lab.datacenter.volumes.values())
 
     run(main())
+
+
+def test_what_is_said_of_a_new_disk_depends_on_its_format() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/qemu/400/clone"
+            task = await lab.task("POST", path, {"newid": 500, "full": 1, "format": "vmdk"})
+            made = "Formatting '/var/lib/store/images/500/vm-500-disk-0.vmdk', fmt=vmdk size=1073741824"
+            assert f"{made} compat6=off hwversion=undefined" in task.log
+
+    run(main())
+
+
+def test_only_raw_and_qcow2_disks_can_grow() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu", {"vmid": 500, "scsi0": "store:1,format=vmdk"})
+            task = await lab.task("PUT", "/nodes/pve1/qemu/500/resize", {"disk": "scsi0", "size": "+1G"})
+            assert task.exitstatus == "can't resize this image format"
+
+    run(main())
+
+
+def test_a_folder_on_a_storage_of_files_has_no_size() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path, name = "/nodes/pve1/storage/store/content", "subvol-200-disk-0.subvol"
+            given = {"filename": name, "vmid": 200, "format": "subvol"}
+            answer = await lab.ask("POST", path, {**given, "size": "1M"})
+            assert answer.reason == "storage does not support subvol quotas"
+            assert await lab.data("POST", path, {**given, "size": "0"}) == f"store:200/{name}"
+
+    run(main())

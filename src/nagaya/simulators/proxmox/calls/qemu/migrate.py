@@ -89,7 +89,7 @@ async def migrate(call: Call) -> str:
     mapping = _mapping(call, host, configuration, target)
     if host.managed(vmid):
         told = f"Requesting HA migration for VM {vmid} to node {target}"
-        return ask_manager(call, "hamigrate", vmid, told, {"migrate": target})
+        return ask_manager(call, "hamigrate", vmid, told, f"migrate vm:{vmid} {target}", {"migrate": target})
     wish = Wish(target, online, bool(call.get("with-local-disks")), bool(call.get("force")), mapping)
 
     async def work(task: Task) -> None:

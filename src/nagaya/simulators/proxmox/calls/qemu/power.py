@@ -61,7 +61,7 @@ async def stop(call: Call) -> str:
     if host.managed(vmid) and call.get("migratedfrom") is None:
         if call.get("overrule-shutdown"):
             raise ParameterFailure({"overrule-shutdown": "Not applicable for HA resources."})
-        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"stop": 0})
+        return _order_stop(call, vmid, 0)
 
     async def work(task: Task) -> None:
         if call.get("overrule-shutdown"):
@@ -70,6 +70,11 @@ async def stop(call: Call) -> str:
         await stop_machine(host, vmid, task, force=True, timeout=timeout, skip_lock=skip)
 
     return start_task(call, "qmstop", vmid, work)
+
+
+def _order_stop(call: Call, vmid: int, patience: int) -> str:
+    told, order = f"Requesting HA stop for VM {vmid}", f"crm-command stop vm:{vmid} {patience}"
+    return ask_manager(call, "hastop", vmid, told, order, {"stop": patience})
 
 
 async def _overrule(call: Call, task: Task) -> None:
@@ -98,8 +103,7 @@ async def shutdown(call: Call) -> str:
             raise Failure("VM is paused - cannot shutdown\n")
         asked = False
     if host.managed(vmid):
-        patience = call.get("timeout", SHUTDOWN_TIMEOUT)
-        return ask_manager(call, "hastop", vmid, f"Requesting HA stop for VM {vmid}", {"stop": patience})
+        return _order_stop(call, vmid, call.get("timeout", SHUTDOWN_TIMEOUT))
 
     async def work(task: Task) -> None:
         skip, timeout = bool(call.get("skiplock")), call.get("timeout")
