@@ -13,6 +13,7 @@ import random
 import re
 import sys
 import textwrap
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +82,9 @@ class Desk:
         if not program.exists():
             pytest.skip(f"{program} does not exist. `make install` provides it.")
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
-        process = await asyncio.create_subprocess_exec(program, *words, env=environment, **pipes)
+        process = await asyncio.create_subprocess_exec(
+            program, *words, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )  # fmt: skip
         try:
             async with asyncio.timeout(TIMEOUT + 20):
                 output, errors = await process.communicate(text.encode())

@@ -12,9 +12,12 @@ from typing import Any
 from nagaya.simulators.proxmox.access.rights import ROOT, Rights
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
+from nagaya.simulators.proxmox.storages.footprint import BLOCK
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES, LVM_TYPES, parse, split_id
 from nagaya.simulators.proxmox.storages.volumes import Volumes
 
+SECTOR = 512
+"""Disks are made of whole ones, so a raw file whose last one is not full counts as a little larger."""
 _BACKUP_KIND = re.compile(r"vzdump-(lxc|openvz|qemu)-.")
 _FOR_EVERYBODY = frozenset({"iso", "vztmpl"})
 
@@ -84,13 +87,14 @@ def described(volumes: Volumes, volume_id: str) -> dict[str, Any]:
         raise Failure(f"volume_size_info on '{volume_id}' failed - no format\n")
     if not volume.capacity:
         raise Failure(f"volume '{volume_id}' has size zero\n")
-    image = volume.content in ("images", "import")
-    shown: dict[str, Any] = {
-        "path": path,
-        "size": volume.capacity,
-        "used": volume.used if storage.type in FILE_TYPES or storage.type.startswith("zfs") else 0,
-        "format": volume.format if image else "raw",
-    }
+    format = volume.format if volume.content in ("images", "import") else "raw"
+    size, used = volume.capacity, volume.used
+    if storage.type in FILE_TYPES:
+        size = -(-size // SECTOR) * SECTOR if format == "raw" else size
+        used = max(used, -(-len(volume.data or b"") // BLOCK) * BLOCK)
+    elif not storage.type.startswith("zfs"):
+        used = 0
+    shown: dict[str, Any] = {"path": path, "size": size, "used": used, "format": format}
     if volume.content == "backup":
         shown |= {"protected": int(volume.protected), "notes": volume.notes}
     return shown

@@ -253,3 +253,14 @@ def test_a_list_tells_of_protection_only_where_there_is_some() -> None:
             assert [(row["subtype"], row.get("protected")) for row in rows] == [("unknown", 1), ("qemu", None)]
 
     run(main())
+
+
+def test_a_file_that_is_looked_at_as_a_disk_has_whole_sectors_and_takes_whole_blocks() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            found = await lab.data("GET", "/nodes/pve1/storage/store/content/store:snippets%2Fuser.yaml")
+            assert (found["size"], found["used"], found["format"]) == (512, 4096, "raw")
+            rows = await lab.data("GET", "/nodes/pve1/storage/store/content", {"content": "snippets"})
+            assert {row["size"] for row in rows} == {17, 26}
+
+    run(main())
