@@ -36,7 +36,7 @@ def healthy(seen: Seen) -> Said:
     if found.presence is Presence.UNREACHABLE:
         return Said(None, Reason.HOST_UNREACHABLE, f"{found.why} Whether the VM runs is not known.")
     if found.presence is Presence.HIDDEN:
-        return Said(None, Reason.HOST_UNREACHABLE, found.why)
+        return Said(None, Reason.NOT_AUTHORIZED if found.forbidden else Reason.HOST_UNREACHABLE, found.why)
     if found.presence is Presence.FOREIGN:
         return Said(False, Reason.IDENTITY_MISMATCH, found.why)
     if not found.running:

@@ -70,6 +70,9 @@ class Found:
     ha_state: str = ""
     """What the HA manager says of it; empty if it does not look after it."""
 
+    forbidden: bool = False
+    """Whether the credentials may not see it."""
+
     @property
     def managed(self) -> bool:
         """Whether the HA manager turns it on and off."""
@@ -89,7 +92,7 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
     node = row.node if row is not None else last_node
     if not node:
         why = f"VMID {vmid} is taken, and the credentials may not see by what (VM.Audit)."
-        return Found(Presence.HIDDEN, why=why)
+        return Found(Presence.HIDDEN, why=why, forbidden=True)
     ha_state = row.ha_state if row is not None else ""
     if (off := _off(proxmox, snapshot, node)) is not None:
         return Found(Presence.UNREACHABLE, node, why=off, ha_state=ha_state)
@@ -106,7 +109,7 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         # Of a VM that was just destroyed the pool goes first, and with it the right to see that it is gone.
         if await proxmox.cluster.is_free(vmid):
             return Found(Presence.ABSENT, node)
-        return Found(Presence.HIDDEN, node, why=f"VM {vmid} on {node} may not be read: {error}")
+        return Found(Presence.HIDDEN, node, why=f"VM {vmid} on {node} may not be read: {error}", forbidden=True)
     made = _judged(identity, config)
     pool = row.pool if row is not None else ""
     return Found(

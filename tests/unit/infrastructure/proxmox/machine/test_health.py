@@ -86,3 +86,10 @@ def test_a_task_that_failed_makes_a_pause_that_grows(failures: int) -> None:
     assert made.clear_task
     assert made.again_after == pause(failures)
     assert made.retry_after == NOW + timedelta(seconds=pause(failures))
+
+
+@pytest.mark.parametrize(("forbidden", "reason"), [(True, "NotAuthorized"), (False, "HostUnreachable")])
+def test_a_vm_that_may_not_be_read_is_not_taken_for_one_whose_host_is_off(forbidden: bool, reason: str) -> None:
+    hidden = Found(Presence.HIDDEN, "pve1", why="VM 103 on pve1 may not be read.", forbidden=forbidden)
+    told = running(replace(seen(), found=hidden)).healthy
+    assert (told.holds, told.reason) == (None, reason)
