@@ -155,6 +155,8 @@ def _announce(web: Web, datacenter: Datacenter) -> None:
             click.echo(f"  password of {user}  {found.password}")
     click.echo("\nAsk it:\n")
     click.echo(f"  curl -k -H 'Authorization: PVEAPIToken={token}' {endpoint}/api2/json/cluster/resources")
+    click.echo("\nConnect Nagaya to it, as root@pam:\n")
+    click.echo(f"  nagaya proxmox connect {' '.join(web.endpoints.values())}")
     click.echo("\nTake the power from a host:\n")
     click.echo(
         f"  curl -k -X PUT -H 'Content-Type: application/json' -d '{{\"power\": \"off\"}}' {endpoint}/nagaya/hosts/"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from nagaya.api.meta import ObjectMeta
 from nagaya.api.untyped import Untyped
 from nagaya.insight.picture.belonging import Gathered, pictured
 from nagaya.insight.picture.member import member
@@ -42,7 +43,7 @@ class Scene:
 
     objects: list[Untyped] = field(default_factory=list)
     events: list[Untyped] = field(default_factory=list)
-    secrets: set[str] = field(default_factory=set)
+    secrets: list[ObjectMeta] = field(default_factory=list)
 
     def add(
         self,
@@ -148,9 +149,7 @@ class Scene:
     def picture(self) -> Picture:
         """The picture of `demo`."""
         cluster = next(each for each in self.objects if each.kind == "Cluster" and each.metadata.name == "demo")
-        gathered = Gathered(
-            tuple((each, "v1beta2") for each in self.objects), frozenset(self.secrets), tuple(self.events)
-        )
+        gathered = Gathered(tuple((each, "v1beta2") for each in self.objects), tuple(self.secrets), tuple(self.events))
         return pictured(member(cluster, "v1beta2"), gathered)
 
 

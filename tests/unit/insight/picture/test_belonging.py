@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nagaya.api.meta import ObjectMeta
 from unit.insight.scene import CORE, LABEL, Scene, reference
 
 
@@ -72,6 +73,14 @@ def test_events_of_machines_that_are_gone_are_known_by_their_name() -> None:
     for each in (cluster, gone, strange):
         scene.event(each, "Told", f"of {each.metadata.name} something", 1)
     assert [each.name for each in scene.picture().events] == ["demo", "demo-workers-x-abcde"]
+
+
+def test_secrets_are_those_with_the_label_in_the_namespace() -> None:
+    scene = Scene()
+    scene.cluster()
+    for namespace, name, cluster in (("default", "ours", "demo"), ("default", "a", "other"), ("team-b", "b", "demo")):
+        scene.secrets.append(ObjectMeta(namespace=namespace, name=name, labels={LABEL: cluster}))
+    assert scene.picture().secrets == {"ours"}
 
 
 def test_conditions_that_cannot_be_read_hide_nothing_else() -> None:

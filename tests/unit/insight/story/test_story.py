@@ -45,6 +45,17 @@ def test_lives_conditions_and_events_are_one_story() -> None:
     ]
 
 
+def test_what_says_nothing_is_not_told() -> None:
+    scene = Scene()
+    scene.cluster(
+        ("ScalingUp", "False", "NotScalingUp", "", 1),
+        ("WorkerMachinesReady", "True", "NoReplicas", "", 9),
+        ("ScalingDown", "False", "NotScalingDown", "", 9),
+    )
+    said = [each for each in lines(scene) if " Cluster demo" in each]
+    assert said == ["  0 Cluster demo: it was created", "  9 Cluster demo: ScalingDown is False (NotScalingDown)"]
+
+
 def test_only_what_is_since_then() -> None:
     scene = Scene()
     scene.cluster(("Available", "True", "Available", "", 30))

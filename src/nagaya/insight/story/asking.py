@@ -1,0 +1,106 @@
+"""Asking Proxmox VE how tasks ended, and for the end of their logs, with the credentials of the machines' connection.
+
+Each connection is opened once and only read from. What cannot be had becomes the answer itself: a story with a gap is
+better than none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Final
+
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
+from nagaya.infrastructure.proxmox.client import Facts, Proxmox
+from nagaya.infrastructure.proxmox.client.calls import path_of
+from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState
+from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, SECRET, NoConnection, Reference
+from nagaya.infrastructure.proxmox.connection.source import Source, facts_of
+from nagaya.insight.picture.picture import Picture
+from nagaya.insight.story.tasks import Task
+from nagaya.insight.story.told import Told
+from nagaya.kube.client import Client
+from nagaya.kube.errors import ApiError
+from nagaya.kube.key import Key
+from nagaya.world import World
+
+LOG_LINES: Final = 20
+_LOG_PAGE: Final = 500
+Opener = Callable[[Facts], Proxmox]
+
+
+async def ask(
+    client: Client, world: World, picture: Picture, tasks: Collection[Task], open: Opener | None = None
+) -> dict[str, Told]:
+    """What Proxmox VE says of each task, by its UPID. `open`: how a data center is reached, for tests."""
+    if not tasks:
+        return {}
+    reference = _reference(picture)
+    if reference is None:
+        why = f"nobody says which Proxmox VE Cluster {picture.cluster.name} is on"
+        return {each.upid.text: _unknown(why) for each in tasks}
+    try:
+        facts = await facts_of(client, reference, await _source(client, reference))
+    except (NoConnection, ApiError) as error:
+        return {each.upid.text: _unknown(str(error)) for each in tasks}
+    proxmox = Proxmox(facts, world) if open is None else open(facts)
+    try:
+        answers = await asyncio.gather(*(_ask(proxmox, each) for each in tasks))
+    finally:
+        await proxmox.close()
+    return {each.upid.text: told for each, told in zip(tasks, answers, strict=True)}
+
+
+def _reference(picture: Picture) -> Reference | None:
+    for each in picture.of_kind("ProxmoxVirtualMachine"):
+        name, namespace = each.text("spec", "connectionRef", "name"), each.text("spec", "connectionRef", "namespace")
+        if name:
+            return Reference(each.text("spec", "connectionRef", "kind") or CONNECTION, Key(namespace, name))
+    for each in picture.of_kind("ProxmoxCluster"):
+        if name := each.text("spec", "connectionRef", "name"):
+            return Reference(CONNECTION, Key(each.namespace, name))
+        if name := each.text("spec", "credentialsRef", "name"):
+            return Reference(SECRET, Key(each.text("spec", "credentialsRef", "namespace") or each.namespace, name))
+    return None
+
+
+async def _source(client: Client, reference: Reference) -> Source:
+    if reference.kind != CONNECTION:
+        return Source(reference.key)
+    connection = await client.get(PROXMOX_CONNECTIONS, reference.key.namespace, reference.key.name)
+    named = connection.spec.credentials_ref
+    return Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
+
+
+async def _ask(proxmox: Proxmox, task: Task) -> Told:
+    try:
+        state = await proxmox.tasks.ask(task.upid)
+        log = state.log or (() if state.phase is Phase.VANISHED else await _log(proxmox, task))
+    except ProxmoxError as error:
+        return _unknown(error.why)
+    return Told(_outcome(state), state.phase is Phase.FAILED, log)
+
+
+async def _log(proxmox: Proxmox, task: Task) -> tuple[str, ...]:
+    path = path_of("nodes", task.upid.node, "tasks", task.upid.text, "log")
+    page = await proxmox.calls.call("GET", path, {"start": 0, "limit": _LOG_PAGE})
+    if page.total is not None and page.total > _LOG_PAGE:
+        page = await proxmox.calls.call("GET", path, {"start": page.total - LOG_LINES, "limit": LOG_LINES})
+    return tuple(str(line.get("t", "")) for line in page.data)[-LOG_LINES:]
+
+
+def _outcome(state: TaskState) -> str:
+    match state.phase:
+        case Phase.RUNNING:
+            return "runs still"
+        case Phase.SUCCEEDED:
+            return f"succeeded with {state.exitstatus}" if state.warnings else "succeeded"
+        case Phase.FAILED:
+            return f"failed: {state.exitstatus}"
+        case Phase.VANISHED:
+            return "is not known to its host any more"
+
+
+def _unknown(why: str) -> Told:
+    return Told(f"how it went cannot be asked: {why.rstrip('.')}")

@@ -1,0 +1,66 @@
+"""Tasks of Proxmox VE that objects tell of: by their names, which say where they ran, what for, and since when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from nagaya.infrastructure.proxmox.client.upid import Upid, upid
+from nagaya.insight.picture.member import Member
+from nagaya.insight.picture.picture import Picture
+
+_NAMES: Final = re.compile(r"UPID:[A-Za-z0-9-]+(?::[^:\s/]*){6}:")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, and the object that tells of it."""
+
+    upid: Upid
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def began(self) -> datetime:
+        """When it was handed in."""
+        return datetime.fromtimestamp(self.upid.started, UTC)
+
+    @property
+    def what(self) -> str:
+        """A sentence without its end."""
+        of = f" of VM {self.upid.id}" if self.upid.id else ""
+        return f"task {self.upid.type}{of} began on host {self.upid.node}"
+
+
+def tasks(picture: Picture) -> tuple[Task, ...]:
+    """Each task once, the oldest first; it is the machine's rather than the reservation's."""
+    found: dict[str, Task] = {}
+    for name, owner in _told(picture):
+        try:
+            found.setdefault(name, Task(upid(name), *owner))
+        except ValueError:
+            continue  # only looks like one: it was cut off, or is an example in a sentence
+    return tuple(sorted(found.values(), key=lambda each: (each.upid.started, each.upid.text)))
+
+
+def _told(picture: Picture) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
+    for member in picture.members:
+        for text in _texts(member):
+            for name in _NAMES.findall(text):
+                yield name, (member.kind, member.namespace, member.name, member.uid)
+    for event in picture.events:
+        for name in _NAMES.findall(event.note):
+            yield name, (event.kind, event.namespace, event.name, event.uid)
+
+
+def _texts(member: Member) -> Iterator[str]:
+    yield member.text("status", "taskRef")
+    yield member.text("status", "task")
+    yield member.text("status", "message")
+    for condition in member.conditions:
+        yield condition.message
