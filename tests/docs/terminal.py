@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-PATIENCE = 30  # seconds for a block, and for a server to be ready
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60  # seconds for a block, and for a server to be ready
 
 
 class Terminal:
@@ -26,6 +27,7 @@ class Terminal:
         self._exported.touch()
         self._servers: dict[Path, subprocess.Popen[bytes]] = {}
         (self.folder / ".venv").symlink_to(BIN.parent)
+        (self.folder / "examples").symlink_to(ROOT / "examples")
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -56,12 +58,12 @@ class Terminal:
 
     def start_server(self, typed: str) -> None:
         """What the page types to start a server, in its home; the management API on a free port."""
-        name = "controllers" if "nagaya controllers" in typed else "up"
+        name = next((each for each in ("controllers", "simulate") if f"nagaya {each}" in typed), "up")
         output = self._home / f"{name}.log"
         assert output not in self._servers, f"the page starts `nagaya {name}` although it is running"
         # There are several ways to type the first, such as `make up`.
         options = f"{typed.partition('nagaya up')[2].strip()} --listen 127.0.0.1:0"
-        command = typed.strip() if name == "controllers" else f"{BIN}/nagaya up {options}"
+        command = typed.strip() if name != "up" else f"{BIN}/nagaya up {options}"
         with output.open("wb") as file:
             server = self._servers[output] = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],
@@ -72,7 +74,7 @@ class Terminal:
                 stderr=subprocess.STDOUT,
             )
         deadline = time.monotonic() + PATIENCE
-        while "Stop with Ctrl-C" not in output.read_text():
+        while "with Ctrl-C" not in output.read_text():
             assert server.poll() is None, f"the server ended: {output.read_text()}"
             assert time.monotonic() < deadline, f"the server is not ready: {output.read_text()}"
             time.sleep(0.05)

@@ -246,7 +246,9 @@ def test_capmox_7_a_template_that_comes_later_is_found() -> None:
         await yard.cluster()
         await yard.machine("a")
         await asyncio.sleep(300)
-        assert (await yard.says("a"))["VirtualMachineProvisioned"][1] == "TemplateNotFound"
+        _, reason, message = (await yard.says("a"))["VirtualMachineProvisioned"]
+        assert reason == "TemplateNotFound"
+        assert "`nagaya proxmox image add` makes one" in message
         templates(yard, tags=";".join(TAGS))
         await yard.provisioned("a")
 

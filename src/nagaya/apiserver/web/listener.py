@@ -140,7 +140,12 @@ class Listener:
             answer.enable_chunked_encoding()
         else:
             answer.force_close()  # the end of the connection is the only end that such a client knows
-        await answer.prepare(raw)
+        try:
+            await answer.prepare(raw)
+        except ConnectionError:  # the client has gone before it was answered; there is nobody to tell
+            assert response.stream is not None
+            await ended(response.stream)
+            return answer
         connection = raw.protocol
         assert isinstance(connection, Connection)
         await self._until_done(_pump(connection, response, chunked=chunked))

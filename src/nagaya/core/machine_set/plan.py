@@ -206,10 +206,21 @@ def _up(seen: Seen, missing: int, checks: Collection[str]) -> tuple[tuple[Step, 
         return (), problems
     if any(each.missing for each in seen.templates):
         return (), ()  # the condition says which
+    if problem := _unknown_to_selector(seen):
+        return (), (problem,)
     if problems := preflight(seen, "Scale up", checks):
         return (), problems
     count = min(missing, CREATED_AT_ONCE)
     return (Create(count, f"{missing} of {seen.machine_set.spec.replicas} machines are missing."),), ()
+
+
+def _unknown_to_selector(seen: Seen) -> str:
+    """Why the set would not know the machines that it makes for its own, and would make others for ever."""
+    given = machine_labels(seen.machine_set)
+    if seen.selector is None or seen.selector.matches(given):
+        return ""
+    named = ", ".join(f"{each.key}={given.get(each.key, '')}" for each in seen.selector.requirements)
+    return f"spec.selector ({seen.selector}) does not select the machines of this set, which have the labels {named}"
 
 
 def _down(seen: Seen, wanted: int) -> Iterator[Step]:

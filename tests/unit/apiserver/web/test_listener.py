@@ -71,14 +71,19 @@ class Site:
             return Response(stream=self.flood())
         if request.path == "/large":
             return Response(200, b"x" * 20_000_000)
-        if request.path == "/slow":
+        if request.path.startswith("/slow"):
             await self.gate.wait()
+        if request.path == "/slow-stream":
+            return Response(stream=self.short())
         return text("fine")
 
     async def events(self) -> AsyncIterator[bytes]:
         yield b"one\n"
         await self.gate.wait()
         yield b"two\n"
+
+    async def short(self) -> AsyncIterator[bytes]:
+        yield b"one\n"
 
     async def flood(self) -> AsyncIterator[bytes]:
         while True:
@@ -335,6 +340,22 @@ async def test_an_idle_connection_is_closed_in_time_and_one_at_work_is_not() -> 
         assert (await answer(reader)).endswith(b"fine")
         assert await asyncio.wait_for(reader.read(), 60) == b""
         writer.close()
+
+
+@on_both_loops
+async def test_a_client_that_goes_before_its_stream_begins_is_not_missed(caplog: pytest.LogCaptureFixture) -> None:
+    async with Site() as site:
+        with caplog.at_level(logging.INFO):
+            _, writer = await site.connect()
+            writer.write(b"GET /slow-stream HTTP/1.1\r\nHost: here\r\n\r\n")
+            await asyncio.sleep(0.1)
+            assert site.seen
+            # As soon as the answer begins, and not before: the handler of one who has gone is ended.
+            asyncio.get_running_loop().call_soon(site.gate.set)
+            writer.transport.abort()
+            await asyncio.sleep(0.1)
+        assert not caplog.records
+        assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"fine")
 
 
 @on_both_loops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from nagaya.infrastructure.proxmox.machine.memory import NEXT, Memory
+from nagaya.infrastructure.proxmox.machine.memory import GUESTS, LONGEST_BOOT, NEARLY, NEXT, Memory
 from nagaya.infrastructure.proxmox.placement import Reservation
 from nagaya.kube.key import Key
 
@@ -54,3 +54,27 @@ async def test_one_asks_and_the_others_find_the_answer() -> None:
 
     assert await asyncio.gather(*(ask() for _ in range(5))) == [42] * 5
     assert asked == ["question"]
+
+
+def test_the_quickest_guest_tells_when_the_next_ones_are_asked_first() -> None:
+    memory = Memory()
+    assert memory.likely_up("lab") == 0
+    memory.booted("lab", 20)
+    memory.booted("lab", 600)
+    assert memory.likely_up("lab") == 20 * NEARLY
+    assert memory.likely_up("elsewhere") == 0
+
+
+def test_a_guest_that_took_for_ever_keeps_no_other_from_being_asked() -> None:
+    memory = Memory()
+    memory.booted("lab", 600)
+    assert memory.likely_up("lab") == LONGEST_BOOT
+
+
+async def test_few_guests_of_a_host_are_asked_at_a_time() -> None:
+    """Each of a silent one takes a process of its host for seconds."""
+    memory = Memory()
+    for _ in range(GUESTS):
+        await memory.door("lab", "pve1").acquire()
+    assert memory.door("lab", "pve1").locked()
+    assert not memory.door("lab", "pve2").locked()

@@ -112,7 +112,7 @@ def test_every_host_is_told_why_it_cannot_have_the_machine() -> None:
         "pve1": "memory: 3.0 GiB free, 4.0 GiB needed",
         "pve2": "in maintenance",
         "pve3": "off",
-        "pve4": "no bridge vmbr0 that may be used (SDN.Use)",
+        "pve4": "no bridge vmbr0 that may be used (SDN.Use, which `nagaya proxmox connect` grants)",
         "pve5": "storage local-lvm: 12.0 GiB free, 40.0 GiB needed",
         "pve6": "denied",
         "pve7": "not among the allowed hosts",
@@ -276,7 +276,8 @@ def test_storages_that_are_not_for_disks_or_not_there_are_named() -> None:
     )
     assert refused(wish(storage="nfs"), inventory)["pve1"] == "storage nfs cannot be reached"
     assert refused(wish(storage="gone"), inventory)["pve1"] == (
-        "storage gone is not there, is disabled, or may not be seen (Datastore.Audit)"
+        "storage gone is not there, is disabled, or may not be seen "
+        "(Datastore.Audit, which `nagaya proxmox connect` grants)"
     )
 
 

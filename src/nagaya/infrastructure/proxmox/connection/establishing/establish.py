@@ -137,7 +137,7 @@ async def _applied(changes: tuple[Change, ...], proxmox: Proxmox, say: Say) -> N
         else:
             say(f"Done: {change.sentence}.")
     if given:
-        say(f"Done: give {given} roles.")
+        say(f"Done: give {given} role{'' if given == 1 else 's'}.")
 
 
 def _for_images(scope: Scope, hosts: tuple[str, ...]) -> ImageScope:
