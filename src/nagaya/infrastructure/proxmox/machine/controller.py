@@ -56,7 +56,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
-from nagaya.kube.controller import WORKERS, Controller, Result, Watch
+from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
@@ -65,6 +65,9 @@ log = logging.getLogger(__name__)
 MANAGER: Final = "nagaya-proxmoxmachine"
 MOST_STEPS: Final = 12
 """Steps in one go, more than any machine needs: a mistake here never keeps others waiting."""
+AT_A_TIME: Final = 64
+"""Machines that are looked at side by side. Most of the time each waits for an answer of Proxmox VE, and who asks a
+guest that is not up waits for three seconds: with few, machines that boot would keep others from being cloned."""
 AT_ONCE: Final = 0.2
 """Seconds until a machine is looked at again that has come to the end of its steps in one go."""
 
@@ -258,7 +261,7 @@ async def _remedy(link: Link | None, error: Forbidden) -> str:
     return await link.remedy(error)
 
 
-def controller(rt: Runtime, links: Links, *, workers: int = WORKERS) -> Controller:
+def controller(rt: Runtime, links: Links, *, workers: int = AT_A_TIME) -> Controller:
     """The controller, to be run by a Manager with the same cache."""
     index(rt.cache)
     machines = ProxmoxMachines(rt, links)

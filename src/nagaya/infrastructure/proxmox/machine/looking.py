@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
@@ -64,7 +65,7 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     equipment = NO_EQUIPMENT
     if not machine.metadata.deleting and objects.infrastructure is not None:
         if not settled(memory, objects, snapshot):
-            guest = without_endpoint(await _guest(rt, memory, objects, proxmox, found), _endpoint(objects))
+            guest = without_endpoint(await _guest(rt, memory, objects, link, found), _endpoint(objects))
             erased = await is_erased(proxmox, objects, found)
             looked_after = await managed(rt, proxmox, objects, found, guest)
         if found is None or found.presence is Presence.ABSENT:
@@ -94,16 +95,24 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     )
 
 
-async def _guest(rt: Runtime, memory: Memory, objects: Objects, proxmox: Proxmox, found: Found | None) -> Guest | None:
-    """What the guest says. One that is waited for is not asked more often than it has to be, whatever else happens to
-    the machine meanwhile: what it said last counts."""
+async def _guest(rt: Runtime, memory: Memory, objects: Objects, link: Link, found: Found | None) -> Guest | None:
+    """What the guest says. One that is waited for is not asked before it is likely to be up, nor more often than it has
+    to be, whatever else happens to the machine meanwhile: what it said last counts."""
+    if found is None or not found.running or objects.machine.status.initialization.provisioned:
+        return await ask(link.proxmox, objects, found)
     clock, uid = rt.world.clock, objects.uid
-    begun, last = clock.monotonic(), memory.guests.pop(uid, None)
-    if last is not None and found is not None and found.running and begun - last[0] < GUEST_AGAIN:
+    now, last = clock.monotonic(), memory.guests.pop(uid, None)
+    if last is not None and now - last[0] < GUEST_AGAIN:
         memory.guests[uid] = last
-        return replace(last[1], again=max(SOON, last[0] + GUEST_AGAIN - begun))
-    guest = await ask(proxmox, objects, found)
-    if guest is None or found is None or not _waits(guest, found):
+        return replace(last[1], again=max(SOON, last[0] + GUEST_AGAIN - now))
+    if (early := memory.likely_up(link.datacenter) - found.uptime) > 0:
+        return Guest(False, "it is asked when it is likely to be up.", again=ceil(early))  # it is told in whole seconds
+    async with memory.door(link.datacenter, found.node):
+        begun = clock.monotonic()
+        guest = await ask(link.proxmox, objects, found)
+    if guest is None or not _waits(guest, found):
+        if guest is not None and guest.interfaces:  # it has answered, and not only been taken to be up
+            memory.booted(link.datacenter, found.uptime + clock.monotonic() - now)
         return guest
     memory.guests[uid] = begun, guest
     return replace(guest, again=max(SOON, begun + GUEST_AGAIN - clock.monotonic()))
@@ -111,7 +120,7 @@ async def _guest(rt: Runtime, memory: Memory, objects: Objects, proxmox: Proxmox
 
 def _waits(guest: Guest, found: Found) -> bool:
     """Whether nothing but time changes what it says. One that gets its boot data by the agent is told things."""
-    return not is_native(found.config) and (not guest.answers or guest.cloud_init == RUNNING)
+    return not guest.answers or (guest.cloud_init == RUNNING and not is_native(found.config))
 
 
 def without_link(rt: Runtime, memory: Memory, objects: Objects, why: str) -> Seen:

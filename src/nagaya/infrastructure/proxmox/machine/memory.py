@@ -20,6 +20,13 @@ LONGEST_PAUSE: Final = 600.0
 TEMPLATE_AGE: Final = 60.0
 """Seconds for which the disks of a template are taken to be what they were."""
 
+GUESTS: Final = 2
+"""How many guests of a host are asked at a time. A question to one that is silent takes one of the three processes for
+three seconds that serve the API on a host; it has other things to do."""
+NEARLY: Final = 0.8
+"""The part of the quickest boot after which the next guest is asked for the first time."""
+LONGEST_BOOT: Final = 30.0
+"""Seconds after which any guest is asked, however long others took."""
 NEXT: Final = 3
 """How many of a queue are looked at when somebody has left it: one more than usually may be cloned at a time."""
 
@@ -50,9 +57,11 @@ class Memory:
     """Clones that this process has set going: they count by the promises that they were begun for."""
     clones: dict[tuple[str, str], tuple[float, tuple[Upid, ...]]] = field(default_factory=dict)
     """Clones that were last seen to run, by data center and host."""
-
     guests: dict[str, tuple[float, Guest]] = field(default_factory=dict)
     """When guests that are waited for were asked, and what they said."""
+    boots: dict[str, float] = field(default_factory=dict)
+    """Seconds that the quickest guest took until its agent answered, by data center."""
+    doors: dict[tuple[str, str], asyncio.Semaphore] = field(default_factory=dict)
     reserving: set[tuple[str, int]] = field(default_factory=set)
     """VMIDs that are being reserved, by data center."""
     asking: dict[Hashable, asyncio.Lock] = field(default_factory=dict)
@@ -60,6 +69,18 @@ class Memory:
     def one_at_a_time(self, question: Hashable) -> asyncio.Lock:
         """To be held by who asks something that many want to know: those who waited for it find the answer."""
         return self.asking.setdefault(question, asyncio.Lock())
+
+    def door(self, datacenter: str, host: str) -> asyncio.Semaphore:
+        """To be held by who asks a guest on a host."""
+        return self.doors.setdefault((datacenter, host), asyncio.Semaphore(GUESTS))
+
+    def booted(self, datacenter: str, seconds: float) -> None:
+        """A guest has answered so long after it was turned on."""
+        self.boots[datacenter] = min(seconds, self.boots.get(datacenter, seconds))
+
+    def likely_up(self, datacenter: str) -> float:
+        """Seconds after which a guest that was turned on is likely to answer."""
+        return min(LONGEST_BOOT, self.boots.get(datacenter, 0.0) * NEARLY)
 
     def next_in_line(self, ended: Reservation | None) -> list[Key]:
         """Of those who wait for their turn, the few whose turn may have come: of each queue the first ones, if a clone
