@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,17 +159,13 @@ def run(management: Management, work: Callable[[Session], Awaitable[int | None]]
 
 def _session(management: Management) -> Session:
     from nagaya.cli.controllers import connection
-    from nagaya.cli.up import default_data_dir
+    from nagaya.cli.usual_kubeconfig import usual_kubeconfig
     from nagaya.kube.client import Client
     from nagaya.kube.http import HttpTransport
     from nagaya.world import World
 
-    path = management.kubeconfig
-    own, usual = default_data_dir() / "kubeconfig", Path.home() / ".kube" / "config"
-    if path is None and not os.environ.get("KUBECONFIG") and not usual.exists() and own.exists():
-        path = own
     try:
-        found = connection(path, management.context)
+        found = connection(usual_kubeconfig(management.kubeconfig), management.context)
     except click.ClickException as error:
         raise Ended(f"{error.message.rstrip('.')}. `nagaya up` starts a management API and writes one.") from error
     world = World()

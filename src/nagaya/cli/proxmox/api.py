@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from nagaya.cli.proxmox.failure import Ended, ExitCode
-from nagaya.cli.up import default_data_dir
+from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
 if TYPE_CHECKING:
     from nagaya.kube.client import Client
@@ -42,12 +41,9 @@ def management_client(kubeconfig: Path | None, context: str | None, world: World
     from nagaya.kube.client import Client
     from nagaya.kube.http import HttpTransport
 
-    own = default_data_dir() / "kubeconfig"
-    usual = Path.home() / ".kube" / "config"
-    if kubeconfig is None and not os.environ.get("KUBECONFIG") and not usual.exists() and own.exists():
-        kubeconfig = own
     try:
-        return Client(HttpTransport(connection(kubeconfig, context), world=world), world=world)
+        found = connection(usual_kubeconfig(kubeconfig), context)
+        return Client(HttpTransport(found, world=world), world=world)
     except click.ClickException as error:
         raise Ended(
             f"{error.message.rstrip('.')}. Nothing was made in Proxmox VE. Start the management API with `nagaya up`.",
