@@ -94,6 +94,11 @@ class Forbidden(ProxmoxError):
         """One of them is enough."""
         if not remedy and privileges:
             remedy = f"The credentials need {' or '.join(privileges)} on {path}."
+        elif not remedy and evidence.path.endswith("/clone"):
+            remedy = (
+                "PVE does not say which right is missing. To clone, the credentials need VM.Clone on the template, and "
+                "VM.Allocate on the pool that the machine or its connection names; without a pool, on /vms."
+            )
         elif not remedy:
             remedy = "PVE names neither path nor privilege: the connection's preflight lists the missing ones."
         super().__init__(evidence, remedy)

@@ -285,3 +285,9 @@ async def test_a_process_that_may_not_write_any_more_reads_only() -> None:
         with pytest.raises(PermissionError, match="another process leads"):
             await client.call(method, "/pools")
     assert [request.method for _, request in told.sent] == ["GET"]
+
+
+async def test_a_clone_that_is_refused_without_a_word_says_what_clones_need() -> None:
+    told = Told(lambda host, _: Answer(403, "Permission check failed", b""))
+    with pytest.raises(Forbidden, match=r"VM\.Clone on the template, and VM\.Allocate on the pool"):
+        await calls(told).post("/nodes/a/qemu/9000/clone", {"newid": 100})
