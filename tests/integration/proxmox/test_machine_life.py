@@ -56,7 +56,7 @@ def test_boot_data_are_removed_when_the_machine_has_its_node() -> None:
     play(scenario)
 
 
-def test_bpg_1411_a_vm_that_moved_to_another_host_is_followed() -> None:
+def test_bpg_1411_telmate_168_a_vm_that_moved_to_another_host_is_followed() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         await yard.machine("a")

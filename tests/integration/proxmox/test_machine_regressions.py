@@ -90,7 +90,7 @@ def test_capmox_856_a_vmid_that_somebody_took_meanwhile_is_left_to_him() -> None
     play(scenario)
 
 
-def test_capmox_856_the_vm_of_a_machine_that_got_a_used_vmid_survives_the_deletion_of_the_first() -> None:
+def test_capmox_856_omni_28_the_vm_of_a_machine_that_got_a_used_vmid_survives_the_deletion_of_the_first() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         await yard.machine("a")
@@ -109,7 +109,7 @@ def test_capmox_856_the_vm_of_a_machine_that_got_a_used_vmid_survives_the_deleti
     play(scenario)
 
 
-def test_capmox_842_machines_of_many_clusters_never_share_a_vmid() -> None:
+def test_capmox_842_bpg_1610_bpg_1709_machines_of_many_clusters_never_share_a_vmid() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         names = [f"m{number}" for number in range(8)]
@@ -305,7 +305,7 @@ def test_capmox_174_linked_clones_stay_where_their_template_is() -> None:
     play(scenario)
 
 
-def test_capmox_504_further_disks_are_made_and_go_with_the_machine() -> None:
+def test_capmox_504_capmox_899_further_disks_and_the_kind_of_processor_are_as_asked_for() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         volumes = [{"disk": "scsi1", "sizeGb": 50}, {"disk": "scsi2", "sizeGb": 5, "storage": "shared"}]
@@ -319,6 +319,23 @@ def test_capmox_504_further_disks_are_made_and_go_with_the_machine() -> None:
         await yard.delete("a")
         await yard.gone("a")
         await yard.nothing_left()
+
+    play(scenario)
+
+
+def test_csi_585_csi_605_what_is_configured_is_what_the_running_vm_has() -> None:
+    """Disks that are only in the configuration, and not in the QEMU that runs, are none: all of them come before."""
+
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", disks={"additionalVolumes": [{"disk": "scsi1", "sizeGb": 50}]})
+        (made,) = await yard.provisioned("a")
+        vmid = made.spec.virtual_machine_id or 0
+        assert yard.there.emulator.datacenter.guests[vmid].pending == {}
+        node, proxmox = made.status.proxmox_node, yard.there.client
+        listed = await proxmox.calls.rows(f"/nodes/{node}/qemu/{vmid}/pending")
+        assert "scsi1" in {row["key"] for row in listed}
+        assert [row for row in listed if "pending" in row or "delete" in row] == []
 
     play(scenario)
 
@@ -364,7 +381,7 @@ def clones(yard: Yard) -> list[tuple[str, bytes]]:
     return [(request.path.split("/")[-2], request.body) for request in sent]
 
 
-def test_capmox_451_alike_templates_on_the_storage_of_each_host_are_cloned_where_they_are() -> None:
+def test_capmox_451_capmox_673_alike_templates_on_the_storage_of_each_host_are_cloned_where_they_are() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
         for name in ("a", "b", "c"):
