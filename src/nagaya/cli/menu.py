@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -11,8 +12,8 @@ import click
 class Menu(click.Group):
     """`entries` has for each command where it lives (`module:attribute`) and what the menu says of it."""
 
-    def __init__(self, entries: Mapping[str, tuple[str, str]], **settings: object) -> None:
-        super().__init__(**settings)  # type: ignore[arg-type]  # handed on as click has it
+    def __init__(self, entries: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(**settings)
         self._entries = entries
 
     def list_commands(self, ctx: click.Context) -> list[str]:

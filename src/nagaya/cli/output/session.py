@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nagaya.kube.client import Client
     from nagaya.world import World
 
-C = TypeVar("C", bound=Callable[..., Any])
+Command = Callable[..., Any]
 
 
 class Ended(Exception):
@@ -90,7 +90,7 @@ class Session:
             return await read_clusters(self.client, kinds, self.namespace), False
 
 
-def management_options(command: C) -> C:
+def management_options(command: Command) -> Command:
     """`--kubeconfig`, `--context` and `-n`, handed on as one value, `management`."""
     from functools import wraps
 
@@ -107,10 +107,10 @@ def management_options(command: C) -> C:
         ),
         click.option("--context", metavar="NAME", help="The context of the kubeconfig.  [default: its current one]"),
     )
-    found: Any = wrapped
+    found: Command = wrapped
     for option in reversed(options):
         found = option(found)
-    return found  # type: ignore[no-any-return]  # click's decorators keep the type of what they decorate
+    return found
 
 
 def run(management: Management, work: Callable[[Session], Awaitable[int | None]]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 
-class View:
+class View(ABC):
     """One way to show pictures as they come."""
 
     ages = False
@@ -31,10 +33,11 @@ class View:
         self.screen = Screen()
         self._shown = shown
         self._noted: set[str] = set()
+        self._opened = ExitStack()
 
+    @abstractmethod
     def show(self, picture: Picture, now: datetime) -> None:
         """Show the next picture."""
-        raise NotImplementedError
 
     def note(self, troubles: Iterable[str]) -> None:
         """Say what cannot be followed, once."""
@@ -50,6 +53,7 @@ class View:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave what was shown last."""
+        self._opened.close()
 
 
 class TreeView(View):
@@ -73,15 +77,9 @@ class TreeView(View):
         if self._live is None:
             self._live = self.screen.live(drawn)
             self._live.start(refresh=True)
+            self._opened.callback(self._live.stop)
         else:
             self._live.update(drawn, refresh=True)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the last tree on the terminal."""
-        if self._live is not None:
-            self._live.stop()
 
 
 class ChangesView(View):

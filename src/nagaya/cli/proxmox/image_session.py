@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,13 +78,12 @@ def way_options(command: Command) -> Command:
         click.option("--insecure", metavar="REASON", help="With --url-api: trust whoever answers, for this reason."),
     )
 
+    @wraps(command)
     def wrapped(**all_given: Any) -> Any:
         names = {each.name for each in fields(Given)}
         way = Given(**{name: all_given.pop(name) for name in names})
         return command(way=way, **all_given)
 
-    wrapped.__name__, wrapped.__doc__ = command.__name__, command.__doc__
-    wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own way
     made: Command = management_options(wrapped)
     for option in reversed(options):
         made = option(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -133,10 +134,10 @@ _PLACES = [(index, *path) for index, each in enumerate(_SPOILABLE) for path in _
 @given(st.sampled_from(_PLACES), _JUNK)
 def test_junk_anywhere_in_a_manifest_breaks_nothing(place: tuple[str | int, ...], junk: object) -> None:
     objects: list[Raw] = deepcopy(_SPOILABLE)
-    holder: object = objects
+    holder: Any = objects
     for step in place[:-1]:
-        holder = holder[step]  # type: ignore[index]  # places were taken from the same value
-    holder[place[-1]] = junk  # type: ignore[index]  # likewise
+        holder = holder[step]
+    holder[place[-1]] = junk
 
     report = lint(Manifests(Manifest(each, "file") for each in objects))
 

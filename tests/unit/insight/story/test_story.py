@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from nagaya.insight.story.story import story
 from nagaya.insight.story.told import Told
@@ -11,8 +12,8 @@ from unit.insight.scene import START, Scene
 UPID = "UPID:pve2:0001A2B3:00C4D5E6:69A42BCC:qmclone:9000:nagaya@pve!token:"
 
 
-def lines(scene: Scene, **more: object) -> list[str]:
-    found = story(scene.picture(), **more)  # type: ignore[arg-type]  # tests give what story takes
+def lines(scene: Scene, **more: Any) -> list[str]:
+    found = story(scene.picture(), **more)
     return [f"{int((each.at - START).total_seconds()):>3} {each.subject}: {each.what}" for each in found]
 
 

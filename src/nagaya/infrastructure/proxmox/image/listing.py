@@ -99,14 +99,14 @@ def _used(users: Users, group: Iterable[Template]) -> tuple[str, ...]:
 
 def table(images: Iterable[Listed]) -> str:
     """For people."""
-    rows = [("NAME", "KUBERNETES", "STATE", "MADE", "HOSTS", "TAGS", "USED BY")]
+    rows: list[tuple[str, ...]] = [("NAME", "KUBERNETES", "STATE", "MADE", "HOSTS", "TAGS", "USED BY")]
     for each in images:
         first = each.templates[0]
         where = ", ".join(f"{one.host} ({one.vmid})" for one in each.templates)
         made = first.marker.made[:10] if first.marker is not None else ""
         used = "?" if each.used_by is None else ", ".join(each.used_by[:2]) + (" ..." if len(each.used_by) > 2 else "")
         cells = (each.name, each.kubernetes, str(each.state), made, where, ";".join(sorted(first.tags)), used)
-        rows.append(tuple(cell or "-" for cell in cells))  # type: ignore[arg-type]  # as many as in the heading
+        rows.append(tuple(cell or "-" for cell in cells))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
