@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from nagaya.cli.output.document import output_option
+from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.length import read_length
-from nagaya.cli.output.session import Ended, Management, Session, management_options, run
+from nagaya.cli.output.session import Management, Session, management_options, run
 
 if TYPE_CHECKING:
     from nagaya.insight.picture.picture import Picture

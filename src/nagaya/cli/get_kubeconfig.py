@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nagaya.cli.output.session import Ended, Session
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.session import Session
 
 if TYPE_CHECKING:
     from nagaya.world import World

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from nagaya.cli.output.document import output_option, printed
+from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.output.screen import Screen, note
-from nagaya.cli.output.session import Ended, Management, Session, management_options, run
+from nagaya.cli.output.session import Management, Session, management_options, run
 
 if TYPE_CHECKING:
     from nagaya.cloud.lint.finding import Finding

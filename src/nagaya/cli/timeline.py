@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nagaya.cli.output.document import output_option
+from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.length import read_moment
-from nagaya.cli.output.session import Ended, Management, Session, management_options, run
+from nagaya.cli.output.session import Management, Session, management_options, run
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from nagaya.cli.get_kubeconfig import merged_into, renamed, written
-from nagaya.cli.output.session import Ended
+from nagaya.cli.output.ended import Ended
 
 
 def kubeconfig(name: str, server: str = "https://10.0.0.1:6443", token: str = "secret") -> dict[str, Any]:

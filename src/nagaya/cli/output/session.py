@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from nagaya.world import World
 
 Command = Callable[..., Any]
-
-
-class Ended(Exception):
-    """A command cannot go on: a sentence with the remedy."""
-
-    def __init__(self, sentence: str, code: ExitCode = ExitCode.PROBLEM) -> None:
-        super().__init__(sentence)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)

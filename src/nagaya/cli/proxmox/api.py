@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nagaya.cli.proxmox.failure import Ended, ExitCode
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
 if TYPE_CHECKING:

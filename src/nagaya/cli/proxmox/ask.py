@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nagaya.cli.proxmox.failure import Ended, ExitCode
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Endpoint, Trust
@@ -32,14 +33,14 @@ def secret_from(file: str | None, question: str) -> str:
             text = Path(file).read_text()
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not text"
-            raise Ended(f"cannot read {file}: {why}.", ExitCode.FAILED) from error
+            raise Ended(f"cannot read {file}: {why}.", ExitCode.PROBLEM) from error
         found = text.partition("\n")[0].rstrip("\r")
     elif file is None and at_a_terminal():
         found = str(click.prompt(question, hide_input=True, err=True))
     else:
         found = sys.stdin.readline().rstrip("\r\n")
     if not found:
-        raise Ended(f"{question}: nothing was given.", ExitCode.FAILED)
+        raise Ended(f"{question}: nothing was given.", ExitCode.PROBLEM)
     return found
 
 

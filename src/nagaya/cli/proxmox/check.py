@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client, management_options
-from nagaya.cli.proxmox.failure import Ended, ExitCode, finish
+from nagaya.cli.proxmox.failure import finish
 
 if TYPE_CHECKING:
     from nagaya.api.proxmox.proxmox_connection import ProxmoxConnection
@@ -60,7 +62,7 @@ async def _run(
     else:
         for each, looked in found.items():
             _print(f"{namespace}/{each}", looked)
-    return int(ExitCode.FAILED) if any(_is_bad(looked) for looked in found.values()) else 0
+    return int(ExitCode.PROBLEM) if any(_is_bad(looked) for looked in found.values()) else 0
 
 
 async def _connections(client: Client, namespace: str, name: str | None) -> list[ProxmoxConnection]:

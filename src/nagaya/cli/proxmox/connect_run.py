@@ -15,9 +15,10 @@ from typing import Final
 import click
 import yaml
 
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client
 from nagaya.cli.proxmox.ask import at_a_terminal, code_of, secret_from, trusted
-from nagaya.cli.proxmox.failure import Ended, ExitCode
 from nagaya.infrastructure.proxmox.client import BadFacts, Endpoint, Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client import facts as reading
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError, Unauthorized
@@ -102,7 +103,7 @@ async def run(settings: Settings) -> None:
         what_next = new if is_distrusted(error) else "Run the same again: it goes on where it was."
         raise Ended(f"{error} {what_next}", ExitCode.UNREACHABLE) from error
     except (ProxmoxError, Unsuitable) as error:
-        raise Ended(str(error), ExitCode.FAILED) from error
+        raise Ended(str(error), ExitCode.PROBLEM) from error
     except (NotManaged, ApiError, NoAnswer) as error:
         raise Ended(str(error), ExitCode.MANAGEMENT_API) from error
     except Incomplete as error:

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from enum import IntEnum
 from typing import Any
 
 import click
 
-
-class ExitCode(IntEnum):
-    """0 is success, 2 a command line that cannot be understood, 130 an interruption."""
-
-    FAILED = 1
-    DECLINED = 3
-    MANAGEMENT_API = 4
-    UNREACHABLE = 5
-    REFUSED = 6
-    INCOMPLETE = 7
-
-
-class Ended(Exception):
-    """The command has failed, for this reason."""
-
-    def __init__(self, message: str, code: ExitCode) -> None:
-        super().__init__(message)
-        self.code = code
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 
 
 def finish(work: Coroutine[Any, Any, int | None]) -> None:
@@ -38,6 +21,6 @@ def finish(work: Coroutine[Any, Any, int | None]) -> None:
         raise SystemExit(int(ended.code)) from ended
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nStopped. Run the same again: it goes on where it was.", err=True)
-        raise SystemExit(130) from None
+        raise SystemExit(int(ExitCode.INTERRUPTED)) from None
     if code:
         raise SystemExit(code)

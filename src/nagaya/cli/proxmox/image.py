@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.ask import at_a_terminal
-from nagaya.cli.proxmox.failure import Ended, ExitCode, finish
+from nagaya.cli.proxmox.failure import finish
 from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, output_option, show, way_options
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bo
             run.size = await size_of(proxmox, planned.downloads[0].host, chosen.url, verify=wanted.verify)
             planned = await run.plan() if run.size is not None else planned
     except NoChoice as error:
-        raise Ended(str(error), ExitCode.FAILED) from error
+        raise Ended(str(error), ExitCode.PROBLEM) from error
     if output == "text":
         for line in plan_lines(chosen, planned):
             click.echo(line)
@@ -187,7 +189,7 @@ async def _image(asked: dict[str, Any]) -> Image:
         expected = checksum(asked["checksum"]) if asked["checksum"] else await published_checksum(url, fetch, lists)
         return image(url, expected, origin=origin, format=asked["format_"] or "", kubernetes=asked["kubernetes"])
     except (BadImage, Unpublished) as error:
-        raise Ended(str(error), ExitCode.FAILED) from error
+        raise Ended(str(error), ExitCode.PROBLEM) from error
 
 
 async def _check(session: Session, wanted: Wanted, planned: Plan, held: Held) -> None:
@@ -259,7 +261,7 @@ def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: b
         try:
             meant = named(seen, names, wanted)
         except Unknown as error:
-            raise Ended(str(error), ExitCode.FAILED) from error
+            raise Ended(str(error), ExitCode.PROBLEM) from error
         found = removal(seen, known, await linked_to(session.proxmox, meant), only=meant)
         if session.client is None and output == "text":
             click.echo("Note: without a management API nobody knows which machines select an image.", err=True)
@@ -334,7 +336,7 @@ async def _remove(
     done = len(found.going) - len(problems)
     said = "Nothing was done: this was a dry run." if dry_run else f"{done} removed."
     show(shown, output, said)
-    return int(ExitCode.FAILED) if problems or (refuses and found.staying) else None
+    return int(ExitCode.PROBLEM) if problems or (refuses and found.staying) else None
 
 
 def _shown(template: Template) -> dict[str, Any]:

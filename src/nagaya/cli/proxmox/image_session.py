@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client, management_options
 from nagaya.cli.proxmox.ask import secret_from, trust_given
-from nagaya.cli.proxmox.failure import Ended, ExitCode
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Proxmox
@@ -144,7 +145,7 @@ async def in_session(given: Given, work: Callable[[Session], Awaitable[int | Non
             remedy = "Say by what the host is known: --fingerprint (`pvenode cert info` shows it), or --ca-file."
         raise Ended(f"{error} {remedy}", ExitCode.UNREACHABLE) from error
     except ProxmoxError as error:
-        raise Ended(str(error), ExitCode.FAILED) from error
+        raise Ended(str(error), ExitCode.PROBLEM) from error
     except Unaware as error:
         raise Ended(str(error), ExitCode.MANAGEMENT_API) from error
     except (ApiError, NoAnswer) as error:
@@ -183,7 +184,7 @@ async def _opened(given: Given) -> AsyncIterator[Session]:
                 assert client is not None
                 way = await by_connection(client, given.namespace, given.connection)
         except NoWay as error:
-            raise Ended(str(error), ExitCode.FAILED) from error
+            raise Ended(str(error), ExitCode.PROBLEM) from error
         proxmox = Proxmox(way.facts, world)
         try:
             yield Session(proxmox, way, client)
