@@ -17,10 +17,13 @@ env) [ -z "$FAKE_GO_TOO_OLD" ] || { echo "go: go.mod requires go >= 1.26.0 (runn
 list) case "$*" in *{{.Dir}}*) echo "$FAKE_GO_MODULE"; exit ;; esac
       echo "go: downloading k8s.io/api v0.36.3" >&2
       [ -z "$FAKE_GO_NO_PROXY" ] || { echo "go: k8s.io/api: dial tcp: no such host" >&2; exit 1; }
-      case "$*" in *-test*) echo "e2e k8s.io/kubernetes/test/e2e"; echo "main k8s.io/kubernetes/test/e2e.test"
-                            echo "x k8s.io/x [k8s.io/kubernetes/test/e2e.test]" ;;
+      case "$*" in *-test*) echo "e2e k8s.io/kubernetes/test/e2e k8s.io/kubernetes"
+                            echo "main k8s.io/kubernetes/test/e2e.test k8s.io/kubernetes"
+                            echo "x k8s.io/kubernetes/x [k8s.io/kubernetes/test/e2e.test] k8s.io/kubernetes"
+                            echo "goleak go.uber.org/goleak go.uber.org/goleak" ;;
       esac
-      echo "fmt fmt"; echo "api k8s.io/api/core/v1"; echo "main k8s.io/kubernetes/cmd/kubelet"; exit ;;
+      echo "fmt fmt "; echo "api k8s.io/api/core/v1 k8s.io/api"
+      echo "main k8s.io/kubernetes/cmd/kubelet k8s.io/kubernetes"; exit ;;
 esac
 echo fmt >&2; echo k8s.io/api/core/v1 >&2
 [ -z "$FAKE_GO_BROKEN" ] || { echo "# k8s.io/api/core/v1" >&2; echo "types.go:1:1: syntax error" >&2; exit 1; }

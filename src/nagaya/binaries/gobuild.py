@@ -45,7 +45,7 @@ NEEDS_C: dict[Product, dict[str, str]] = {"kine": {"CGO_CFLAGS": "-O2 -DSQLITE_E
 """What is partly C, and the settings of its compiler. kine brings SQLite; without its table of sizes kine cannot tell
 the size of the database, and a kube-apiserver's watch lists fail."""
 C_COMPILER_HELP = "Debian: apt install gcc libc6-dev"
-_STALE = "{{if .Stale}}{{.Name}} {{.ImportPath}}{{end}}"
+_STALE = "{{if .Stale}}{{.Name}} {{.ImportPath}} {{with .Module}}{{.Path}}{{end}}{{end}}"
 
 
 @dataclass(slots=True)
@@ -143,14 +143,17 @@ class _Build:
             self._stale.update(self._stale_of(plain, activity))
         if tests:
             # Variants that exist for the test alone are made when it is linked, and cannot be named.
-            stale = [path for path in self._stale_of(["-test", *tests], activity) if not path.endswith((".test", "]"))]
-            self._stale_for_tests = stale
-            self._stale.update(stale)
+            stale = self._stale_of(["-test", *tests], activity)
+            self._stale_for_tests = [path for path in stale if not path.endswith((".test", "]"))]
+            self._stale.update(self._stale_for_tests)
         activity.total(len(self._stale))
 
     def _stale_of(self, packages: Sequence[str], activity: Activity) -> list[str]:
+        """Packages that can be built by their names."""
         listed = self._run("list", *_FLAGS, "-deps", "-f", _STALE, *packages, activity=activity)
-        names = (line.split(" ", 1) for line in listed.splitlines() if " " in line)
+        rows = (line.rsplit(" ", 1) for line in listed.splitlines() if " " in line)
+        required = self.module.required
+        names = (name.split(" ", 1) for name, module in rows if not module or module in required)
         return [path for kind, path in names if kind != "main"]
 
     def make(self, program: Program, target: Path, activity: Activity) -> None:

@@ -55,6 +55,12 @@ class PinnedModule:
         assert match is not None, f"{self.product}-{self.version}/go.mod has no go line"
         return match[1]
 
+    @property
+    def required(self) -> frozenset[str]:
+        """The modules that it names. Go compiles packages of others along, but not on their own."""
+        text = self._data.joinpath("go.mod").read_text()
+        return frozenset(re.findall(r"^(?:require )?\s*(\S+) v\S+(?: // indirect)?$", text, re.MULTILINE))
+
 
 def pinned_module(product: Product, version: str) -> PinnedModule | None:
     """The pinned module of this version, if there is one."""

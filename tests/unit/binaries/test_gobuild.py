@@ -129,6 +129,13 @@ def test_the_end_to_end_tests_are_a_test_binary_whose_packages_are_compiled_befo
     assert linking.endswith("k8s.io/kubernetes/test/e2e")
 
 
+def test_what_the_module_does_not_name_is_compiled_along_and_never_named_to_go(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    provide(build, work, ["e2e.test"])
+    assert not any("goleak" in call for call in fake_go.calls)
+
+
 def test_go_is_asked_once_what_is_to_be_compiled(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
     given = provide(build, work, ["kubelet", "kubectl", "kubeadm"])
     assert [staged.program.name for staged in given] == ["kubelet", "kubeadm", "kubectl"]
