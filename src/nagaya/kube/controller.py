@@ -30,6 +30,7 @@ from nagaya.kube.key import Key
 from nagaya.kube.mapping import itself
 from nagaya.kube.metrics import Metrics, ReconcileResult
 from nagaya.kube.queue import Priority, Queue, QueueClosed
+from nagaya.kube.work import CURRENT, Work
 from nagaya.world import World
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ class Controller:
         self._concerns: Callable[[ObjectMeta], bool] | None = None
         self._told: OrderedDict[str, None] = OrderedDict()
         self._settling = False
+        self._count = 0
         self.errors: dict[Key, str] = {}
         """Keys whose last reconcile failed, with what went wrong."""
 
@@ -224,9 +226,13 @@ class Controller:
                 return
             waited.observe(queue.last_latency)
             begun = monotonic()
+            self._count += 1
+            assert self._cache is not None
+            working = CURRENT.set(Work(name, self.kind, key, self._count, self._cache))
             try:
                 result = await self._one(queue, key)
             finally:
+                CURRENT.reset(working)
                 queue.done(key)
             took = monotonic() - begun
             worked.observe(took)
