@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn, cast
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -12,9 +13,13 @@ from prometheus_client.metrics_core import Metric
 
 from docs.page import ROOT, section
 from nagaya.apiserver.server import ApiServer, Config
+from nagaya.clusters.state_metrics import StateMetrics
 from nagaya.infrastructure.proxmox.client import ClientMetrics
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.kube.cache.cache import Cache
+from nagaya.kube.connection import Connection
 from nagaya.kube.metrics import Metrics
+from nagaya.kube.remote import Remotes
 from nagaya.world import World
 
 PAGE = (ROOT / "docs/reference/metrics.md").read_text()
@@ -22,6 +27,7 @@ KNOWN = {
     "apiserver/web/metrics.py",
     "kube/metrics.py",
     "infrastructure/proxmox/client/metrics.py",
+    "clusters/state_metrics.py",
 }
 """All modules that make figures."""
 
@@ -55,6 +61,24 @@ def _labels(registry: CollectorRegistry) -> dict[str, tuple[str, ...]]:
 
 def test_the_figures_of_controllers_are_documented() -> None:
     assert _told("## Controllers") == _made(Metrics().registry)
+
+
+def test_the_figures_of_clusters_and_machines_are_documented() -> None:
+    class EveryKind:
+        def has(self, kind: object) -> bool:
+            return True
+
+        def list(self, kind: object) -> list[object]:
+            return []
+
+    world = World()
+    told = StateMetrics(cast(Cache, EveryKind()), Remotes(_nowhere, world))
+    made = {(each.name, each.type, tuple(each._labelnames)) for each in told.collect()}
+    assert _told("## Clusters and machines") == made
+
+
+def _nowhere(connection: Connection) -> NoReturn:
+    raise AssertionError("nobody wants a tenant here")
 
 
 def test_the_figures_of_proxmox_are_documented() -> None:
@@ -94,6 +118,8 @@ def _errors(kind: type[ProxmoxError]) -> Iterator[type[ProxmoxError]]:
 def test_no_other_module_makes_figures() -> None:
     """Whoever adds one adds it here, and to the page."""
     room = ROOT / "src/nagaya"
-    makes = re.compile(r"^from prometheus_client import .*(Counter|Gauge|Histogram|Summary|Info|Enum)", re.MULTILINE)
+    makes = re.compile(
+        r"^from prometheus_client(\.core)? import .*(Counter|Gauge|Histogram|Summary|Info|Enum)", re.MULTILINE
+    )
     found = {str(path.relative_to(room)) for path in room.rglob("*.py") if makes.search(path.read_text())}
     assert found == KNOWN

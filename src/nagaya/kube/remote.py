@@ -134,6 +134,10 @@ class Remotes:
         """All tenants that are connected at this moment."""
         return [tenant.remote for tenant in self._tenants.values() if tenant.remote is not None]
 
+    def wanted(self) -> list[Key]:
+        """All tenants that somebody wants, connected or not."""
+        return [tenant.key for tenant in self._tenants.values() if tenant.wanted]
+
     def probe(self, key: Key) -> Probe:
         """What is known of a tenant's health."""
         tenant = self._tenants.get(key)
