@@ -1,0 +1,146 @@
+"""`nagaya move`: clusters from one management API to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.session import Management, Session, management_options, run
+
+if TYPE_CHECKING:
+    from nagaya.cli.output.table import Table
+    from nagaya.kube.client import Client
+    from nagaya.moving.move import Way
+    from nagaya.world import World
+
+
+@click.command()
+@click.option(
+    "--to-kubeconfig",
+    required=True,
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    help="How to reach the API that they move to.",
+)
+@click.option("--to-context", metavar="NAME", help="The context of that kubeconfig.  [default: its current one]")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Move everything, of all namespaces.")
+@click.option("--dry-run", is_flag=True, help="Only say what would move, in which order, and what stands in the way.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--source-stopped",
+    is_flag=True,
+    help="No controllers run at the source: do not wait for them to say that they leave objects alone.",
+)
+@management_options
+def move(
+    to_kubeconfig: Path,
+    to_context: str | None,
+    all_namespaces: bool,
+    dry_run: bool,
+    yes: bool,
+    source_stopped: bool,
+    management: Management,
+) -> None:
+    """Move the clusters of a namespace, or all, to another management API: embedded or any Kubernetes, and back.
+
+    Machines and tenants notice nothing. Clusters are paused, everything that belongs to them is made at the target, and
+    only when all of it is there is it taken away here and let go on there. If something ends the move early, the same
+    command goes on with it. The target needs the same kinds (`nagaya crds`) and Nagaya's controllers.
+
+    \b
+    Examples:
+      nagaya move --to-kubeconfig production.kubeconfig --dry-run
+      nagaya move --to-kubeconfig production.kubeconfig -n team-a
+      nagaya move --to-kubeconfig production.kubeconfig -A --yes
+      nagaya move --kubeconfig production.kubeconfig --to-kubeconfig ~/.local/share/nagaya/kubeconfig -A
+    """
+
+    async def work(session: Session) -> int | None:
+        from nagaya.cli.output.screen import Screen, note
+        from nagaya.moving.move import Move, MoveFailed
+
+        target = _target(to_kubeconfig, to_context, session.world)
+        try:
+            await _answers(target)
+            errand = Move(session.client, target, note, "" if all_namespaces else session.namespace)
+            way = await errand.look()
+            if not way.moved.items and not way.unfinished:
+                where = "" if all_namespaces else f" in namespace {session.namespace}. Move those of all with -A"
+                note(f"There is nothing to move{where}.")
+                return None
+            if way.moved.items:
+                Screen().table(_table(way))
+            if way.unfinished:
+                names = ", ".join(map(str, way.unfinished))
+                note(f"An earlier move has left these paused at the target; they are let go on: {names}.")
+            if way.problems:
+                for problem in way.problems:
+                    note(f"- {problem}")
+                raise Ended("The move cannot begin: see above.")
+            if dry_run:
+                note("Nothing was changed: this was a dry run.")
+                return None
+            if not yes:
+                _ask(way)
+            await errand.run(way, stopped=source_stopped)
+        except MoveFailed as error:
+            raise Ended(str(error)) from error
+        finally:
+            await target.close()
+        note(f"Done. See them: nagaya get clusters -A --kubeconfig {to_kubeconfig}")
+        return None
+
+    run(management, work)
+
+
+def _target(kubeconfig: Path, context: str | None, world: World) -> Client:
+    from nagaya.cli.controllers import connection
+    from nagaya.kube.client import Client
+    from nagaya.kube.http import HttpTransport
+
+    try:
+        found = connection(kubeconfig, context)
+    except click.ClickException as error:
+        raise Ended(f"--to-kubeconfig cannot be used: {error.message}") from error
+    return Client(HttpTransport(found, world=world), world=world, field_manager="nagaya-cli")
+
+
+async def _answers(target: Client) -> None:
+    """Raises Ended if the target cannot be used: everything else that fails is told of the source."""
+    from nagaya.kube.errors import ApiError
+    from nagaya.kube.transport import NoAnswer
+    from nagaya.moving.inventory import identity
+
+    try:
+        await identity(target)
+    except NoAnswer as error:
+        raise Ended(f"The API of --to-kubeconfig does not answer: {error.why.rstrip('.')}.") from error
+    except ApiError as error:
+        raise Ended(f"The API of --to-kubeconfig refuses you: {str(error).rstrip('.')}.") from error
+
+
+def _table(way: Way) -> Table:
+    """What moves, a line for each kind in the order of its first object."""
+    from nagaya.cli.output.table import Cell, Table
+
+    table = Table(("KIND", "OBJECTS", "NAMES"))
+    names: dict[str, list[str]] = {}
+    for each in (item for made in way.rounds for item in made):
+        names.setdefault(each.kind.kind, []).append(str(each).removeprefix(f"{each.kind.kind} "))
+    for kind, found in names.items():
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        table.add(Cell(kind, "bold"), Cell(str(len(found))), Cell(", ".join(found[:3]) + more))
+    return table
+
+
+def _ask(way: Way) -> None:
+    import sys
+
+    if not sys.stdin.isatty():
+        raise Ended("Nobody can be asked here whether to go on. Add --yes, or --dry-run.", ExitCode.USAGE)
+    question = f"Move {len(way.moved.clusters)} clusters with {len(way.moved.items)} objects?"
+    if not click.confirm(question, err=True):
+        raise Ended("Nothing was changed.", ExitCode.DECLINED)

@@ -1,0 +1,92 @@
+"""What belongs to a move, and who owns what: by owner references, and by names where nobody wrote a reference. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
+from nagaya.moving.references import named
+
+_CLUSTER_SECRETS: Final = ("ca", "etcd", "proxy", "sa", "kubeconfig")
+"""Secrets of a Cluster are called after it, with one of these behind: users may have made them without an owner."""
+_CALLED_ALIKE: Final = "ClusterResourceSetBinding"
+"""A kind whose objects have the name of their Cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What moves."""
+
+    items: tuple[Item, ...]
+    owners: Mapping[str, frozenset[str]]
+    """The uids of an item's owners that move too, by its own uid."""
+    left: tuple[tuple[Item, Item], ...] = ()
+    """Owners that stay behind, each with what they own and what moves: that would be theirs no longer."""
+
+    @property
+    def clusters(self) -> tuple[Item, ...]:
+        """The Clusters among them."""
+        return tuple(each for each in self.items if each.is_cluster)
+
+
+def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
+    """What moves of all that there is: that of a namespace, or everything.
+
+    Objects without a namespace move with a namespace only if something of it owns or names them, or their kind says so.
+    """
+    there = {each.uid: each for each in items}
+    owners = {uid: frozenset(_owners(each, there)) for uid, each in there.items()}
+    owned: defaultdict[str, set[str]] = defaultdict(set)
+    for uid, whose in owners.items():
+        for owner in whose:
+            owned[owner].add(uid)
+    chosen = {
+        uid
+        for uid, each in there.items()
+        if (each.takes_along or each.moves_alone) and namespace in ("", each.metadata.namespace or namespace)
+    }
+    waiting = [uid for uid in chosen if there[uid].takes_along]
+    while waiting:
+        for uid in owned[waiting.pop()] - chosen:
+            chosen.add(uid)
+            waiting.append(uid)
+    chosen |= set(_named(there, chosen))
+    moved = tuple(each for uid, each in there.items() if uid in chosen)
+    left = tuple((there[owner], each) for each in moved for owner in sorted(owners[each.uid] - chosen))
+    return Belongings(moved, {each.uid: owners[each.uid] & chosen for each in moved}, left)
+
+
+def _owners(item: Item, there: Mapping[str, Item]) -> Iterator[str]:
+    """Those that the item names, or else those that it is called after."""
+    references = [each.uid for each in item.metadata.owner_references if each.uid in there]
+    yield from references
+    if references or item.is_cluster:
+        return
+    for uid, each in there.items():
+        if each.is_cluster and each.metadata.namespace == item.metadata.namespace and _is_called_after(item, each):
+            yield uid
+
+
+def _is_called_after(item: Item, cluster: Item) -> bool:
+    name, whose = item.metadata.name, cluster.metadata.name
+    if item.kind is SECRETS or item.kind is CONFIG_MAPS:
+        return item.metadata.labels.get(CLUSTER_NAME) == whose or name in (f"{whose}-{end}" for end in _CLUSTER_SECRETS)
+    return item.kind.kind == _CALLED_ALIKE and name == whose
+
+
+def _named(there: Mapping[str, Item], chosen: set[str]) -> Iterator[str]:
+    """Secrets and ConfigMaps that something of the move names."""
+    by_name = {
+        (each.kind.kind, each.metadata.namespace, each.metadata.name): uid
+        for uid, each in there.items()
+        if each.kind in (SECRETS, CONFIG_MAPS)
+    }
+    for uid in sorted(chosen):
+        for reference in named(there[uid].object):
+            found = by_name.get((reference.kind, reference.namespace, reference.name))
+            if found is not None:
+                yield found

@@ -1,0 +1,40 @@
+"""Everything at a management API that a move may concern, read at one time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nagaya.api.kind import Kind
+from nagaya.api.untyped import Untyped
+from nagaya.kube.client import Client
+from nagaya.kube.definitions import DEFINITIONS
+from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item, MovableKind, movable_kinds
+
+NAMESPACES: Final = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
+_FIRST_NAMESPACE: Final = "kube-system"
+"""Every API has it from its first moment to its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """One API."""
+
+    definitions: Mapping[str, Untyped]
+    items: tuple[Item, ...]
+
+
+async def identity(client: Client) -> str:
+    """What no two APIs have in common, however they are reached."""
+    return (await client.get(NAMESPACES, "", _FIRST_NAMESPACE)).metadata.uid
+
+
+async def inventory(client: Client) -> Inventory:
+    """All of it. Raises what the client does: who may not read everything cannot move anything."""
+    definitions = {each.metadata.name: each for each in (await client.list(DEFINITIONS)).items}
+    kinds = [*movable_kinds(definitions), MovableKind(SECRETS), MovableKind(CONFIG_MAPS)]
+    listed = await asyncio.gather(*(client.list(each.kind) for each in kinds))
+    items = [Item(kind, obj) for kind, found in zip(kinds, listed, strict=True) for obj in found.items]
+    return Inventory(definitions, tuple(sorted(items, key=str)))

@@ -1,0 +1,249 @@
+"""The steps of a move, each of which may be the last: the same command goes on where it ended.
+
+    pause at the source -> wait until all say so -> make at the target, paused -> look whether all is there
+    -> take away at the source -> let go on at the target
+
+Where a move stands is written nowhere but in the objects: Clusters say that they are being moved and whereto, objects
+at the target say what they were at the source. What the source still has is made and compared again; what it has no
+longer is at the target, or it would not have been taken away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.api.definition import CLUSTERCTL_LABEL
+from nagaya.api.ipam.group import SKIP_VALIDATE_DELETE
+from nagaya.api.untyped import Untyped
+from nagaya.kube.client import Client
+from nagaya.kube.errors import AlreadyExists, NotFound
+from nagaya.kube.patches import Merge
+from nagaya.moving.annotations import MOVED_FROM, MOVING
+from nagaya.moving.belongings import Belongings, belongings
+from nagaya.moving.carried import carried
+from nagaya.moving.checks import problems
+from nagaya.moving.inventory import NAMESPACES, identity, inventory
+from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
+from nagaya.moving.order import order
+
+BLOCK_MOVE: Final = f"{CLUSTERCTL_LABEL}/block-move"
+"""An annotation of objects that must not move yet: their provider takes it away when they may."""
+DELETE_FOR_MOVE: Final = f"{CLUSTERCTL_LABEL}/delete-for-move"
+"""An annotation of objects that go because they have moved."""
+PATIENCE: Final = 90.0
+"""Seconds until all controllers must have said that they leave their objects alone: more than one look may take."""
+LOOK_AGAIN: Final = 1.0
+AT_ONCE: Final = 8
+"""Objects of a round that are made or taken away at the same time."""
+
+
+class MoveFailed(Exception):
+    """The move cannot begin, or not go on. What it has done stays, and the same command goes on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What a move would do."""
+
+    moved: Belongings
+    rounds: tuple[tuple[Item, ...], ...]
+    problems: tuple[str, ...]
+    unfinished: tuple[Item, ...]
+    """Clusters at the target that an earlier move left paused, because it ended early."""
+
+
+class Move:
+    """From one API to another."""
+
+    def __init__(self, source: Client, target: Client, tell: Callable[[str], None], namespace: str = "") -> None:
+        """Without a `namespace` everything moves."""
+        self._source = source
+        self._target = target
+        self._tell = tell
+        self._namespace = namespace
+
+    async def look(self) -> Way:
+        """See what there is to do, and what stands in the way. Changes nothing."""
+        mine, theirs = await asyncio.gather(identity(self._source), identity(self._target))
+        if mine == theirs:
+            raise MoveFailed("Source and target are the same API. Name another with --to-kubeconfig or --to-context.")
+        here, there = await asyncio.gather(inventory(self._source), inventory(self._target))
+        moved = belongings(here.items, self._namespace)
+        unfinished = tuple(each for each in there.items if each.is_cluster and MOVED_FROM in each.metadata.annotations)
+        return Way(
+            moved,
+            tuple(map(tuple, order(moved))),
+            tuple(problems(moved, theirs, there.definitions)),
+            tuple(each for each in unfinished if self._namespace in ("", each.metadata.namespace)),
+        )
+
+    async def run(self, way: Way, *, stopped: bool = False) -> None:
+        """Do it. `stopped`: nobody looks after the source, so nobody can say that objects are left alone."""
+        if way.problems:
+            raise MoveFailed(way.problems[0])
+        moved, rounds = way.moved, way.rounds
+        if moved.items:
+            await self._pause(moved)
+            moved = await self._still(moved, stopped)
+            rounds = tuple(map(tuple, order(moved)))
+            await self._make(rounds)
+            await self._compare(moved)
+            await self._take_away(rounds)
+        await self._go_on()
+
+    async def _pause(self, moved: Belongings) -> None:
+        to = await identity(self._target)
+        for each in moved.items:
+            marked = each.metadata.annotations.get(MOVING) == to
+            if each.is_cluster and not (marked and each.object.at("spec", "paused")):
+                patch: dict[str, Any] = {"metadata": {"annotations": {MOVING: to}}, "spec": {"paused": True}}
+            elif each.kind.kind == "ClusterClass" and not (marked and PAUSED in each.metadata.annotations):
+                patch = {"metadata": {"annotations": {MOVING: to, PAUSED: "true"}}}
+            else:
+                continue
+            await _patch(self._source, each, patch)
+            self._tell(f"{each} is paused.")
+
+    async def _still(self, before: Belongings, stopped: bool) -> Belongings:
+        """Wait until everybody leaves the objects alone, and read them as they are then."""
+        loop = asyncio.get_running_loop()
+        until, told = loop.time() + PATIENCE, ""
+        while True:
+            moved = belongings((await inventory(self._source)).items, self._namespace)
+            waiting = _blocked(moved.items) or ("" if stopped else _restless(moved.items))
+            if not waiting:
+                return moved
+            if waiting != told:
+                self._tell(waiting)
+                told = waiting
+            if loop.time() > until:
+                raise MoveFailed(
+                    f"{waiting} Nothing was moved yet. If no controllers run at the source, repeat the command with "
+                    "--source-stopped; to give up, set spec.paused of the Clusters back to false."
+                )
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def _make(self, rounds: Sequence[Sequence[Item]]) -> None:
+        await self._make_namespaces({each.metadata.namespace for made in rounds for each in made} - {""})
+        uids: dict[str, str] = {}
+        count, total = 0, sum(map(len, rounds))
+        for made in rounds:
+            for some in _portions(made):
+                answers = await asyncio.gather(*(self._make_one(each, uids) for each in some))
+                uids |= {each.uid: uid for each, uid in zip(some, answers, strict=True)}
+                count += len(some)
+                self._tell(f"{count} of {total} objects are at the target.")
+
+    async def _make_namespaces(self, names: set[str]) -> None:
+        there = {each.metadata.name for each in (await self._target.list(NAMESPACES)).items}
+        for name in sorted(names - there):
+            await self._target.create(NAMESPACES, {"metadata": {"name": name}})
+
+    async def _make_one(self, item: Item, uids: dict[str, str]) -> str:
+        """The uid that it has at the target."""
+        wanted = carried(item, uids)
+        try:
+            return (await self._target.create(item.kind, wanted)).metadata.uid
+        except AlreadyExists:
+            there = await self._target.get(item.kind, item.metadata.namespace, item.metadata.name)
+        if there.metadata.annotations.get(MOVED_FROM) != item.uid and not _same_content(item, there):
+            raise MoveFailed(
+                f"The target has another {item} already, which did not come from here. Rename or delete one of the "
+                "two, and repeat the command. Nothing was taken away at the source."
+            )
+        return there.metadata.uid
+
+    async def _compare(self, moved: Belongings) -> None:
+        """Before anything goes: all of it must be there, and be what was carried."""
+        there = {(each.kind.kind, each.kind.group, str(each)): each for each in (await inventory(self._target)).items}
+        for each in moved.items:
+            found = there.get((each.kind.kind, each.kind.group, str(each)))
+            if found is None or (
+                found.metadata.annotations.get(MOVED_FROM) != each.uid and not _same_content(each, found.object)
+            ):
+                raise MoveFailed(
+                    f"{each} is not at the target any more, although it was made there. Nothing was taken away at the "
+                    "source: look who deletes it there, and repeat the command."
+                )
+
+    async def _take_away(self, rounds: Sequence[Sequence[Item]]) -> None:
+        """What owns others goes last, so that whatever is left still says to which move it belongs."""
+        backwards = [each for made in reversed(rounds) for each in made]
+        goes = [each for each in backwards if not each.takes_along] + [each for each in backwards if each.takes_along]
+        for each in goes:
+            await self._take_away_one(each)
+        self._tell(f"{len(goes)} objects were taken away at the source.")
+
+    async def _take_away_one(self, item: Item) -> None:
+        annotations = {DELETE_FOR_MOVE: "", SKIP_VALIDATE_DELETE: ""}
+        released: dict[str, Any] = {"metadata": {"annotations": annotations, "finalizers": None}}
+        place, name = item.metadata.namespace, item.metadata.name
+        try:
+            await _patch(self._source, item, released)
+            left = await self._source.delete(item.kind, place, name, uid=item.uid, propagation="Background")
+            while left is not None:
+                # Somebody was quick enough to put a finalizer back; now nobody can any more.
+                await _patch(self._source, item, {"metadata": {"finalizers": None}})
+                left = await self._source.get(item.kind, place, name)
+        except NotFound:
+            return  # gone already, or gone now
+
+    async def _go_on(self) -> None:
+        """Let everything at the target go on that the source has no longer: marks away, Clusters last."""
+        here, there = await asyncio.gather(inventory(self._source), inventory(self._target))
+        kept = {each.uid for each in here.items}
+        came = [
+            each
+            for each in there.items
+            if each.metadata.annotations.get(MOVED_FROM, "") not in ("", *kept)
+            and self._namespace in ("", each.metadata.namespace or self._namespace)
+        ]
+        for each in sorted(came, key=lambda each: each.is_cluster):
+            gone: dict[str, Any] = {MOVED_FROM: None, MOVING: None, DELETE_FOR_MOVE: None}
+            if each.kind.kind == "ClusterClass":
+                gone[PAUSED] = None
+            patch: dict[str, Any] = {"metadata": {"annotations": gone}}
+            if each.is_cluster:
+                patch["spec"] = {"paused": None}
+            await _patch(self._target, each, patch)
+            if each.is_cluster:
+                self._tell(f"{each} goes on at the target.")
+
+
+async def _patch(client: Client, item: Item, content: dict[str, Any]) -> None:
+    await client.patch(item.kind, item.metadata.namespace, item.metadata.name, Merge(content))
+
+
+def _portions(items: Sequence[Item]) -> list[Sequence[Item]]:
+    return [items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE)]
+
+
+def _blocked(items: Sequence[Item]) -> str:
+    held = [str(each) for each in items if BLOCK_MOVE in each.metadata.annotations]
+    return f"Waiting until {_some(held)} may move ({BLOCK_MOVE})." if held else ""
+
+
+def _restless(items: Sequence[Item]) -> str:
+    """Those of Clusters that tell whether they are paused, and do not say so yet."""
+    busy = [str(each) for each in items if CLUSTER_NAME in each.metadata.labels and _paused(each.object) == "False"]
+    return f"Waiting until controllers leave {_some(busy)} alone." if busy else ""
+
+
+def _paused(obj: Untyped) -> str:
+    conditions = obj.at("status", "conditions") or ()
+    return next((str(each.get("status")) for each in conditions if each.get("type") == "Paused"), "")
+
+
+def _same_content(item: Item, there: Untyped) -> bool:
+    """Whether it is a Secret or ConfigMap that several clusters share, and the target has the same already."""
+    fields = ("data", "binaryData", "type", "immutable")
+    return item.kind in (SECRETS, CONFIG_MAPS) and all(item.object.at(each) == there.at(each) for each in fields)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

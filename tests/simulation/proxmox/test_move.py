@@ -1,0 +1,166 @@
+"""A cluster that moves to another management API: its machines notice nothing, and nothing is lost on the way.
+
+The move is killed at some of its writes, before or after they take effect, and done again. `NAGAYA_SIMULATE_WRITES=all`
+plays each write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nagaya.kube.client import Client
+from nagaya.kube.transport import NoAnswer
+from nagaya.moving.annotations import MOVED_FROM, MOVING
+from nagaya.moving.inventory import inventory
+from nagaya.moving.move import Move
+from support.crashes import Mortal
+from support.proxmox_second_town import second_town
+from support.proxmox_town import Town, play, town
+from support.proxmox_town_life import CREATE, DELETE, SCALE_UP, live
+from support.proxmox_town_manifests import Shop
+from support.proxmox_town_order import disorder
+from support.simulation import WRITES, chosen, replay
+
+LONGEST = 160
+"""More writes than a move of this cluster has; that is checked."""
+
+
+class Mover:
+    """Somebody who types the command, and may be interrupted."""
+
+    def __init__(self, source: Town, target: Town) -> None:
+        self._source = source
+        self._target = target
+        self.said: list[str] = []
+        self.writes = 0
+
+    async def move(self, die_at: int | None = None, *, takes_effect: bool = True) -> bool:
+        """Whether the end was reached."""
+        ways = [Mortal(each.transport()) for each in (self._source, self._target)]
+        clients = [Client(each, world=self._source.world, field_manager="mover") for each in ways]
+        shared = _Shared(ways, die_at, takes_effect)
+        try:
+            errand = Move(*clients, self.said.append)
+            await errand.run(await errand.look())
+        except NoAnswer:
+            return False
+        finally:
+            self.writes = shared.count
+        return True
+
+
+class _Shared:
+    """One number for the writes to both ends."""
+
+    def __init__(self, ways: list[Mortal], die_at: int | None, takes_effect: bool) -> None:
+        self.count = 0
+        for way in ways:
+            self._follow(way, ways, die_at, takes_effect)
+
+    def _follow(self, way: Mortal, ways: list[Mortal], die_at: int | None, takes_effect: bool) -> None:
+        send = way.send
+
+        async def counted(call):  # type: ignore[no-untyped-def]
+            if call.method == "GET":
+                return await send(call)
+            self.count += 1
+            if self.count != die_at:
+                return await send(call)
+            if takes_effect:
+                await send(call)
+            for each in ways:
+                each.death.set()
+            return await send(call)
+
+        way.send = counted  # type: ignore[method-assign]
+
+
+async def moved(first: Town, second: Town) -> None:
+    """What must be so when it has ended."""
+    left = [str(each) for each in (await inventory(first.client)).items if each.kind.group]
+    assert not left, f"the source still has {left}"
+    for each in (await inventory(second.client)).items:
+        assert MOVED_FROM not in each.metadata.annotations, each
+        assert MOVING not in each.metadata.annotations, each
+
+
+def _vms(here: Town) -> dict[int, str]:
+    """All VMs but templates, with how long they are up: one that was made anew or restarted is not the same."""
+    return {
+        vmid: f"{guest.node} {guest.config.get('smbios1')} {guest.running}"
+        for vmid, guest in here.datacenter.guests.items()
+        if not guest.template
+    }
+
+
+@pytest.mark.parametrize("control_planes", [1, 3])
+def test_a_cluster_moves_while_its_machines_run_and_is_looked_after_by_the_other_plane(control_planes: int) -> None:
+    async def main() -> None:
+        async with town(Shop(control_planes, 2)) as first, second_town(first) as second:
+            await first.begin()
+            await live(first, (CREATE,))
+            await second.begin()
+            before, clones = _vms(first), len(first.clones)
+            mover = Mover(first, second)
+            assert await mover.move()
+            await moved(first, second)
+            await second.until("the cluster to be there", lambda: second.has(control_planes, 2), patience=600)
+            assert _vms(first) == before
+            assert len(first.clones) == clones
+            assert not await disorder(second)
+            await live(second, (SCALE_UP, DELETE))
+
+    play(main())
+
+
+@pytest.mark.parametrize("takes_effect", [True, False], ids=["answer", "request"])
+@pytest.mark.parametrize("write", chosen(WRITES, range(4, LONGEST, 30), range(1, LONGEST)))
+def test_a_move_that_was_interrupted_is_finished_by_the_same_command(write: int, takes_effect: bool) -> None:
+    async def main() -> None:
+        async with town(Shop(1, 1)) as first, second_town(first) as second:
+            await first.begin()
+            await live(first, (CREATE,))
+            await second.begin()
+            before, clones = _vms(first), len(first.clones)
+            mover = Mover(first, second)
+            if await mover.move(write, takes_effect=takes_effect):
+                assert mover.writes < write, "it was not interrupted"
+                assert mover.writes < LONGEST
+            # Both planes go on meanwhile, and none may do anything that cannot be undone.
+            await asyncio.sleep(300)
+            assert await mover.move()
+            await moved(first, second)
+            await second.until("the cluster to be there", lambda: second.has(1, 1), patience=600)
+            assert _vms(first) == before
+            assert len(first.clones) == clones
+            assert not await disorder(second)
+            await live(second, (DELETE,))
+
+    try:
+        play(main())
+    except AssertionError as error:
+        again = replay(WRITES, write, "tests/simulation/proxmox/test_move.py")
+        raise AssertionError(f"killed at write {write}. {again}\n{error}") from None
+
+
+def test_moving_twice_is_moving_once() -> None:
+    async def main() -> None:
+        async with town(Shop(1, 1)) as first, second_town(first) as second:
+            await first.begin()
+            await live(first, (CREATE,))
+            await second.begin()
+            mover = Mover(first, second)
+            assert await mover.move()
+            count = mover.writes
+            assert await mover.move()
+            assert mover.writes == 0 < count
+            back = Mover(second, first)
+            await second.until("the cluster to be there", lambda: second.has(1, 1), patience=600)
+            assert await back.move()
+            await moved(second, first)
+            await first.until("the cluster to be back", lambda: first.has(1, 1), patience=600)
+            await live(first, (DELETE,))
+
+    play(main())
