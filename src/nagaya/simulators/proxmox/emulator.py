@@ -47,7 +47,6 @@ class Emulator:
         self.locks = Locks(lambda: datacenter.quorate)
         self.tickets = Tickets(world)
         self.machines = Machines(self)
-        self.sources = Sources()
         self.around: list[Around] = []
         self.power_watchers: list[Callable[[Node], None]] = []
         """Told of a host that went off or came back, to end connections to it or take them again."""
@@ -58,6 +57,11 @@ class Emulator:
     def version(self) -> str:
         """Which of the versions that it can be: 9.2 or 8.4."""
         return ".".join(self.datacenter.version.split(".")[:2])
+
+    @property
+    def sources(self) -> Sources:
+        """The web as its hosts see it."""
+        return self.datacenter.sources
 
     async def answer(self, request: Request) -> Answer:
         """Answer as the host does that was contacted. Raises Unconnected or Unanswered when nothing comes back."""

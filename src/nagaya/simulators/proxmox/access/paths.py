@@ -33,8 +33,7 @@ def known(path: str) -> bool:
 
 
 def ancestors(path: str) -> list[str]:
-    """A path and all above it, from the root down."""
-    if path == "/":
-        return ["/"]
-    parts = path.split("/")
-    return ["/", *("/".join(parts[:end]) for end in range(2, len(parts) + 1))]
+    """A path and all above it, from the root down. To one that does not begin with a slash the root does not count."""
+    names = [name for name in path.split("/") if name]
+    root = ["/"] if path.startswith("/") else []
+    return root + ["/" + "/".join(names[:end]) for end in range(1, len(names) + 1)]

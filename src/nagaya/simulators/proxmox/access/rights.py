@@ -161,11 +161,12 @@ class Rights:
         user = access.users.get(id)
         groups = user.groups if user is not None else set()
         roles: dict[str, bool] = {}
-        for step in ancestors(path):
+        steps = ancestors(path)
+        for step in steps:
             own: dict[str, bool] = {}
             shared: dict[str, bool] = {}
             for role, kind, holder, passed_on in access.at(step):
-                if not passed_on and step != path:
+                if not passed_on and step != steps[-1]:
                     continue
                 if kind == "group":
                     if holder in groups:

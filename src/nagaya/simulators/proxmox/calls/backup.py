@@ -24,7 +24,7 @@ async def job(call: Call) -> Json:
 async def forgotten(call: Call) -> Json:
     """All machines that the caller may see: no job takes care of any."""
     return [
-        {"vmid": vmid, "name": str(guest.config.get("name", f"VM {vmid}")), "type": "qemu"}
+        {"vmid": vmid, "name": guest.config.get("name"), "type": "qemu"}
         for vmid, guest in sorted(call.emulator.datacenter.guests.items())
         if call.rights.may(f"/vms/{vmid}", ["VM.Audit"])
     ]

@@ -38,6 +38,12 @@ async def download_url(call: Call) -> Json:
     return str(call.emulator.tasks.start(call.node.name, "download", file.name, call.caller.id, work).upid)
 
 
+@handlers("POST", "/nodes/{node}/storage/{storage}/oci-registry-pull")
+async def pull(call: Call) -> Json:
+    """An image of a container from a registry: the hosts have no tool for that."""
+    raise Failure("Install 'skopeo' to pull OCI images from registries.\n")
+
+
 @handlers("GET", "/nodes/{node}/query-url-metadata")
 async def metadata(call: Call) -> Json:
     """What a server says of a file."""

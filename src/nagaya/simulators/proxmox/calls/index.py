@@ -30,6 +30,7 @@ _WRITTEN: Mapping[str, tuple[str, str]] = {
     ),
     "/nodes/{node}/capabilities/qemu": ("name", "cpu machines migration"),
     "/nodes/{node}/certificates": ("name", "acme custom info"),
+    "/nodes/{node}/sdn": ("name", "fabrics vnets zones"),
     "/nodes/{node}/scan": ("method", "cifs iscsi lvm nfs pbs zfs"),
     "/nodes/{node}/qemu/{vmid}": (
         "subdir",
@@ -44,7 +45,8 @@ _WRITTEN: Mapping[str, tuple[str, str]] = {
         "rrddata status upload",
     ),
     "/nodes/{node}/tasks/{upid}": ("name", "log status"),
-    "/cluster/config": ("name", "nodes totem join qdevice"),
+    "/cluster/config": ("name", "nodes totem join qdevice apiversion"),
+    "/cluster/metrics": ("name", "server"),
     "/cluster/ha": ("id", "status resources groups rules"),
     "/cluster/ha/status": ("name", "current manager_status disarm-ha arm-ha"),
     "/cluster/sdn": ("id", "vnets zones controllers ipams dns fabrics"),

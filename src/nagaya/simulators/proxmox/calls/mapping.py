@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ class Kind:
     words: str
     options: frozenset[str]
     kept: Callable[[Datacenter], Mappings]
+    findings: str = "checks"
+    """Where lists say what is wrong with a mapping on the host that was asked to look."""
 
     def add_calls(self) -> None:
         """Answer for it."""
@@ -39,10 +41,11 @@ class Kind:
         handlers("DELETE", f"{path}/{{id}}")(self.remove)
 
     async def list(self, call: Call) -> Json:
-        """Those that the caller may see."""
-        known = self._known(call)
+        """Those that the caller may see, and whether they mean anything on a host that is named."""
+        known, host = self._known(call), call.get("check-node")
         return [
             {"id": name, "type": self.name, **facts, "digest": _digest(known)}
+            | ({} if host is None else {self.findings: _findings(facts, host)})
             for name, facts in sorted(known.items())
             if call.rights.may(f"/mapping/{self.name}/{name}", _READERS, any=True)
         ]
@@ -104,10 +107,17 @@ for _kind in (
     Kind(
         "pci", "hardware", frozenset({"description", "live-migration-capable", "map", "mdev"}), lambda it: it.mappings
     ),
-    Kind("usb", "hardware", frozenset({"description", "map"}), lambda it: it.usb_mappings),
+    Kind("usb", "hardware", frozenset({"description", "map"}), lambda it: it.usb_mappings, findings="errors"),
     Kind("dir", "directory", frozenset({"description", "map"}), lambda it: it.folder_mappings),
 ):
     _kind.add_calls()
+
+
+def _findings(facts: Mapping[str, Any], host: str) -> list[dict[str, str]]:
+    """Whatever a mapping names is there, so all that can be wrong is that it names nothing."""
+    if any(f"node={host}" in str(place).split(",") for place in facts["map"]):
+        return []
+    return [{"severity": "warning", "message": f"No mapping for node {host}."}]
 
 
 def _given(call: Call) -> dict[str, Any]:

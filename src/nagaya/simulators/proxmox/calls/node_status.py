@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
-from nagaya.simulators.proxmox.calls.rrd import empty_graph
+from nagaya.simulators.proxmox.calls.rrd import check_seen, empty_graph
 from nagaya.simulators.proxmox.calls.shared_file import check_digest
 from nagaya.simulators.proxmox.calls.version import version as version_of
 from nagaya.simulators.proxmox.cluster import hosts, reports
@@ -108,7 +108,8 @@ async def update(call: Call) -> Json:
 
 @handlers("GET", "/nodes/{node}/rrddata")
 async def graph(call: Call) -> Json:
-    """How it was over time. Nobody keeps that here."""
+    """How it was over time, as the host that was asked has heard. Nobody keeps that here."""
+    check_seen(call, "node", call["node"], call["node"])
     return empty_graph(call)
 
 

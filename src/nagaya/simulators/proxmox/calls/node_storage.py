@@ -7,6 +7,7 @@ from nagaya.simulators.proxmox.calls.rrd import empty_graph
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
 from nagaya.simulators.proxmox.storages.listing import accessible
 from nagaya.simulators.proxmox.storages.usage import status_of
+from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES
 from nagaya.simulators.proxmox.storages.volumes import Volumes
 from nagaya.simulators.proxmox.verification import split_list
 
@@ -73,8 +74,20 @@ async def import_metadata(call: Call) -> Json:
     storage, name = volumes.parse(volume_id)
     if not accessible(volumes, call.rights, volume_id):
         call.rights.check(f"/storage/{storage.name}", _READERS, any=True)
-    if name.content != "import" or name.format not in ("ova", "ovf"):
+    if storage.type not in FILE_TYPES:
         raise Failure("storage does not support the importer API\n")
+    if name.content != "import":
+        raise Failure(f"invalid content type '{name.content}'\n")
+    if name.format not in ("ova", "ovf"):
+        raise Failure("invalid format\n")
     if volumes.find(volume_id) is None:
         raise Failure(f"volume '{volume_id}' does not exist\n")
-    return {"type": "vm", "source": "esxi", "create-args": {}, "disks": {}, "net": {}}
+    warnings = [{"type": "ova-needs-extracting"}] if name.format == "ova" else []
+    return {
+        "type": "vm",
+        "source": call["volume"],
+        "create-args": {},
+        "disks": {},
+        "net": {},
+        "warnings": warnings,
+    }

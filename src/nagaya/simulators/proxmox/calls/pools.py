@@ -6,15 +6,16 @@ a pool in a pool.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from nagaya.simulators.proxmox.access.rights import ROOT, Caller, Rights
 from nagaya.simulators.proxmox.calls.access.user_config import user_config
 from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
-from nagaya.simulators.proxmox.calls.table import handlers as handlers_of_all
+from nagaya.simulators.proxmox.cluster import reports
+from nagaya.simulators.proxmox.cluster.rows import reported_machine, storage_row
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.datacenter import Pool
+from nagaya.simulators.proxmox.state.node import Node
+from nagaya.simulators.proxmox.state.storage import Storage
 from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
@@ -90,10 +91,11 @@ async def remove(call: Call) -> Json:
     name = call["poolid"]
     async with user_config(call, "delete pool failed"):
         gone = _known(call, name)
-        for other in datacenter.pools:
+        for other in sorted(datacenter.pools):
             if other.startswith(f"{name}/"):
                 raise Failure(f"pool '{name}' is not empty (contains pool '{other}')\n")
-        for vmid in sorted(gone.vms & datacenter.guests.keys()):
+        # Numbers are compared as texts: of 200 and 1000, PVE names the latter.
+        for vmid in sorted(gone.vms & datacenter.guests.keys(), key=str):
             raise Failure(f"pool '{name}' is not empty (contains VM {vmid})\n")
         for storage in sorted(gone.storages & datacenter.storages.keys()):
             raise Failure(f"pool '{name}' is not empty (contains storage '{storage}')\n")
@@ -131,26 +133,26 @@ def _comment(pool: Pool) -> dict[str, str]:
 
 async def _shown(call: Call, name: str) -> dict[str, Any]:
     pool = _known(call, name)
-    return {"poolid": name, **_comment(pool), "members": await _members(call, pool)}
+    return {"poolid": name, **_comment(pool), "members": _members(call, pool)}
 
 
-async def _members(call: Call, pool: Pool) -> list[dict[str, Any]]:
-    """Their rows in the list of all resources. The right to see the pool suffices to see them."""
-    root = Caller(ROOT, ticket=True)
-    everything = replace(call, caller=root, rights=Rights(call.emulator.datacenter, root), parameters={})
-    rows = await handlers_of_all()["GET", "/cluster/resources"](everything)
-    storages = {f"storage/{_host(call, storage)}/{storage}" for storage in pool.storages}
-    kind = call.get("type")
-    return [
-        {name: value for name, value in row.items() if name != "pool"}
-        for row in rows
-        if (row.get("vmid") in pool.vms or row["id"] in storages) and kind in (None, row["type"])
+def _members(call: Call, pool: Pool) -> list[dict[str, Any]]:
+    """What reports say of those that exist, be they disabled or not. The right to see the pool suffices to see them."""
+    emulator, kind = call.emulator, call.get("type")
+    reports.ensure(emulator)
+    guests, storages = emulator.datacenter.guests, emulator.datacenter.storages
+    machines = [reported_machine(emulator, guests[vmid]) for vmid in sorted(pool.vms & guests.keys(), key=str)]
+    places = [
+        storage_row(emulator, _host(call, storages[name]), storages[name])
+        for name in sorted(pool.storages & storages.keys())
     ]
+    return [row for row in machines + places if kind in (None, row["type"])]
 
 
-def _host(call: Call, name: str) -> str:
+def _host(call: Call, storage: Storage) -> Node:
     """The host whose view of a storage is shown: this one if it has it."""
-    storage = call.emulator.datacenter.storages.get(name)
-    if storage is None or storage.on(call.node.name):
-        return call.node.name
-    return min(str(storage.options["nodes"]).split(","))
+    nodes = call.emulator.datacenter.nodes
+    if storage.on(call.node.name):
+        return call.node
+    name = min(str(storage.options["nodes"]).split(","))
+    return nodes.get(name) or Node(name, "", 0, online=False)

@@ -1,10 +1,14 @@
-"""Graphs over time. The emulator keeps no history, so they have their times and no values, as on a host just set up."""
+"""Graphs over time. The emulator keeps no history, so they have their times and no values, as on a host just set up.
+
+Each host keeps those of all hosts and machines, and answers for them itself.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call
+from nagaya.simulators.proxmox.failure import Failure
 
 _FRAMES = {
     "hour": (60, 60),
@@ -24,6 +28,15 @@ _EARLIER_FRAMES = {
     "decade": (604800, 70),
 }
 """Before PVE 9."""
+
+
+def check_seen(call: Call, kind: str, name: str, host: str | None) -> None:
+    """Refuse to show a host or a machine of which no host has ever told the others: there is no file for it."""
+    node = call.emulator.datacenter.nodes.get(host or "")
+    if node is None or (node.seen is None and not node.online):
+        folder = f"pve2-{kind}" if call.emulator.version[0] == "8" else f"pve-{kind}-9.0"
+        file = f"/var/lib/rrdcached/db/{folder}/{name}"
+        raise Failure(f"RRD error: opening '{file}': No such file or directory\n")
 
 
 def empty_graph(call: Call) -> list[dict[str, Any]]:

@@ -30,12 +30,24 @@ async def zones(call: Call) -> Json:
     ]
 
 
-@handlers("GET", "/cluster/sdn/ipams")
-async def address_managers(call: Call) -> Json:
-    """The one that every PVE has."""
-    if call.get("type") not in (None, "pve") or not call.rights.may("/sdn/ipams/pve", _READERS, any=True):
-        return []
-    return [{"ipam": "pve", "type": "pve"}]
+@handlers("GET", "/nodes/{node}/sdn/zones")
+async def zones_of_host(call: Call) -> Json:
+    """How a host does with those that it belongs to; PVE shows them to everybody."""
+    return [
+        {"zone": name, "status": "available"}
+        for name, facts in sorted(call.emulator.datacenter.zones.items())
+        if not facts.get("nodes") or call.node.name in split_list(str(facts["nodes"]))
+    ]
+
+
+@handlers("GET", "/nodes/{node}/sdn/zones/{zone}/content")
+async def networks_of_host(call: Call) -> Json:
+    """How the networks of a zone do on a host."""
+    return [
+        {"vnet": name, "status": "available", "statusmsg": None}
+        for name, facts in sorted(call.emulator.datacenter.vnets.items())
+        if facts.get("zone") == call["zone"]
+    ]
 
 
 @handlers("GET", "/cluster/sdn/zones/{zone}")

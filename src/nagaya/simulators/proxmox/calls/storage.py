@@ -8,7 +8,14 @@ from nagaya.simulators.proxmox.calls.call import Call, Handlers, Json
 from nagaya.simulators.proxmox.calls.shared_file import changing, check_digest
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.storage import Storage
-from nagaya.simulators.proxmox.storages.definitions import change, created, digest_of, shown
+from nagaya.simulators.proxmox.storages.definitions import (
+    ALWAYS_THERE,
+    by_itself,
+    change,
+    created,
+    digest_of,
+    shown,
+)
 from nagaya.simulators.proxmox.verification import split_list
 
 handlers = Handlers()
@@ -61,13 +68,15 @@ async def update(call: Call) -> Json:
 
 @handlers("DELETE", _ONE)
 async def remove(call: Call) -> Json:
-    """Forget it. What lies on it stays there."""
+    """Forget it. What lies on it stays there. One of them comes back by itself."""
     async with changing(call, _FILE, "delete storage failed"):
         name = _known(call).name
         known = call.emulator.datacenter.storages
         if any(str(other.options.get("base", "")).startswith(f"{name}:") for other in known.values()):
             raise Failure("can't remove storage - storage is used as base of another storage\n")
-        del known[name]
+        gone = known.pop(name)
+        if name == ALWAYS_THERE:
+            known[name] = by_itself(gone)
     call.emulator.datacenter.access.forget_path(f"/storage/{name}")
     for pool in call.emulator.datacenter.pools.values():
         pool.storages.discard(name)

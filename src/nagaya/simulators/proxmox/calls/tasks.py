@@ -45,7 +45,7 @@ def _check(call: Call, upid: Upid, privilege: str) -> None:
 async def tasks_of_node(call: Call) -> list[dict[str, Any]]:
     """A page of the tasks of a host."""
     auditor = call.rights.may(f"/nodes/{call['node']}", ["Sys.Audit"])
-    vmid = call.get("vmid")
+    vmid, statuses = call.get("vmid"), call.get("statusfilter")
     page, count = listing.listed(
         call.emulator.tasks,
         call.node.name,
@@ -54,12 +54,12 @@ async def tasks_of_node(call: Call) -> list[dict[str, Any]]:
             start=call.get("start") or 0,
             limit=call.get("limit", listing.PAGE),
             user=call.get("userfilter") or "",
-            type=call.get("typefilter"),
+            type=call.get("typefilter") or "",
             vmid=None if vmid is None else str(vmid),
             since=call.get("since"),
             until=call.get("until"),
             errors=bool(call.get("errors")),
-            statuses=frozenset(split_list((call.get("statusfilter") or "").lower())),
+            statuses=None if statuses is None else frozenset(split_list(statuses.lower())),
             source=call.get("source", "archive"),
         ),
     )

@@ -19,8 +19,8 @@ _CURRENT = ("uptime", "cpu", "mem", "disk")
 _LASTING = ("maxcpu", "maxmem", "maxdisk")
 
 
-def machine_row(emulator: Emulator, guest: Guest) -> Row:
-    """A machine. One of which nobody has spoken yet, or for long, has no name."""
+def reported_machine(emulator: Emulator, guest: Guest) -> Row:
+    """What reports say of a machine. One of which nobody has spoken yet, or for long, has no name."""
     row: Row = {
         "id": f"qemu/{guest.vmid}",
         "vmid": guest.vmid,
@@ -31,6 +31,12 @@ def machine_row(emulator: Emulator, guest: Guest) -> Row:
     row |= reports.machine(emulator, guest.vmid) or {}
     if emulator.version[0] == "8":
         row.pop("memhost", None)
+    return row
+
+
+def machine_row(emulator: Emulator, guest: Guest) -> Row:
+    """A machine, with what its file says of it at this moment."""
+    row = reported_machine(emulator, guest)
     for option in ("lock", "tags"):
         if guest.config.get(option) is not None:
             row[option] = guest.config[option]

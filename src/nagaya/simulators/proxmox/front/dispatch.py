@@ -89,6 +89,10 @@ def _host(emulator: Emulator, contacted: Node, route: Route, given: Mapping[str,
     if route.proxy_to is None:
         return contacted
     name = given.get(route.proxy_to)
+    if not name and "{" + route.proxy_to + "}" not in route.path:
+        if name is None:
+            return contacted
+        raise Failure("internal error - proxyto_callback returned nothing\n")
     if not name:
         raise ParameterFailure({route.proxy_to: "proxyto parameter does not exist"})
     if name in ("localhost", contacted.name):

@@ -1,7 +1,8 @@
 """The data center in which the recorded answers of PVE 9.2 were given: cluster `lab`, pve1 on, pve2 off for good.
 
 Two hosts, of which one is off, would have no quorum; `expected_votes` makes one enough, as `pvecm expected 1` does.
-Everything that a test needs beyond this it makes itself.
+On pve1 itself listens a small web server, from which it can download. Everything that a test needs beyond this it
+makes itself.
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ from nagaya.simulators.proxmox.state.datacenter import Datacenter, Pool
 from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
+from nagaya.simulators.proxmox.storages.files import QCOW2
+from nagaya.simulators.proxmox.storages.footprint import BLOCK
+from nagaya.simulators.proxmox.storages.sources import Source, Sources
 
 GIB = 1 << 30
+MIB = 1 << 20
+WEB = "http://127.0.0.1:8099"
+IMAGE = QCOW2 + bytes(20) + (64 * MIB).to_bytes(8, "big") + bytes(196584)
+"""An empty disk of 64 MiB: as far as anybody looks into such a file here, its header."""
 MADE = 1794782035
 """When the files on its storages were made, in seconds since 1970."""
 
@@ -50,6 +58,7 @@ def lab() -> Datacenter:
     datacenter.volumes = {(volume.node, volume.id): volume for volume in _volumes()}
     datacenter.guests = {guest.vmid: guest for guest in _guests()}
     datacenter.pools = {"dev": Pool("dev pool", {200}), "other": Pool()}
+    datacenter.sources = _sources()
     return datacenter
 
 
@@ -94,26 +103,46 @@ def _storages() -> list[Storage]:
     ]
 
 
+def _sources() -> Sources:
+    sources = Sources()
+    sources.add(f"{WEB}/ok.iso", Source(b"I" * 4096))
+    sources.add(f"{WEB}/ok", Source(b"I" * 4096))
+    sources.add(f"{WEB}/redir.iso", Source(redirect="/ok.iso"))
+    sources.add(f"{WEB}/500.iso", Source(b"", status=500, reason="Internal Server Error"))
+    sources.add(f"{WEB}/qcow", Source(IMAGE, content_type=None))
+    return sources
+
+
 def _volumes() -> list[Volume]:
     def file(storage: str, name: str, content: str, format: str, size: int, data: bytes | None = None) -> Volume:
         return Volume(storage, name, content, format, size, MADE, "pve1", data=data)
+
+    def disk(storage: str, name: str) -> Volume:
+        size = len(IMAGE)
+        used = -(-size // BLOCK) * BLOCK
+        return Volume(
+            storage, f"import/{name}", "import", "qcow2", size, MADE, "pve1", used=used, virtual_size=64 * MIB
+        )
 
     def image(vmid: int, name: str, format: str, size: int, used: int, system: str = "") -> Volume:
         return Volume("store", f"{vmid}/{name}", "images", format, size, MADE, "pve1", vmid, used, system=system)
 
     return [
-        file("local", "iso/local.iso", "iso", "iso", 1 << 20),
-        file("local", "vztmpl/debian-13-standard_13.0-1_amd64.tar.zst", "vztmpl", "tzst", 1 << 20),
-        file("store", "import/disk.qcow2", "import", "qcow2", 196616),
+        file("local", "iso/local.iso", "iso", "iso", MIB),
+        file("local", "vztmpl/debian-13-standard_13.0-1_amd64.tar.zst", "vztmpl", "tzst", MIB),
+        disk("local", "base.qcow2"),
+        file("local", "import/base.raw", "import", "raw", 64 * MIB),
+        file("store", "iso/tiny.iso", "iso", "iso", MIB),
+        disk("store", "disk.qcow2"),
         file("store", "snippets/hook.sh", "snippets", "snippet", 17, b"#!/bin/sh\nexit 0\n"),
         file("store", "snippets/user.yaml", "snippets", "snippet", 26, b"#cloud-config\nhostname: x\n"),
         image(100, "vm-100-disk-0.qcow2", "qcow2", GIB, 331776),
         image(200, "vm-200-disk-0.qcow2", "qcow2", GIB, 331776),
-        image(200, "vm-200-cloudinit.qcow2", "qcow2", 4 << 20, 266240),
-        image(201, "vm-201-disk-0.raw", "raw", GIB, 0),
+        image(200, "vm-200-cloudinit.qcow2", "qcow2", 4 * MIB, 266240),
+        image(201, "vm-201-disk-0.raw", "raw", GIB, BLOCK),
         image(400, "vm-400-disk-0.qcow2", "qcow2", GIB, 331776, system="oracle"),
         image(9000, "base-9000-disk-0.qcow2", "qcow2", GIB, 331776),
-        image(9000, "vm-9000-cloudinit.qcow2", "qcow2", 4 << 20, 266240),
+        image(9000, "vm-9000-cloudinit.qcow2", "qcow2", 4 * MIB, 266240),
     ]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu.networks import address_family, networks_of
 
 MASK = "**********"
@@ -129,6 +130,14 @@ def _devices(section: Mapping[str, Any]) -> list[tuple[int, str, dict[str, str]]
     return found
 
 
+def _split(network: str) -> tuple[str, str]:
+    """Address and mask. The word `manual` passes for an address where options are verified, and fails here."""
+    address, slash, _ = network.partition("/")
+    if not slash:
+        raise Failure(f"not a CIDR: {network}\n")
+    return address, str(ipaddress.ip_interface(network).netmask)
+
+
 def _version_1(section: Mapping[str, Any], resolver: Resolver) -> str:
     lines = ["version: 1", "config:"]
     for number, mac, wanted in _devices(section):
@@ -142,11 +151,11 @@ def _version_1(section: Mapping[str, Any], resolver: Resolver) -> str:
             if ip == "dhcp":
                 lines.append("      - type: dhcp4")
             else:
-                address = ipaddress.ip_interface(ip)
+                address, mask = _split(ip)
                 lines += [
                     "      - type: static",
-                    f"        address: '{address.ip}'",
-                    f"        netmask: '{address.netmask}'",
+                    f"        address: '{address}'",
+                    f"        netmask: '{mask}'",
                 ]
                 if gateway := wanted.get("gw"):
                     lines.append(f"        gateway: '{gateway}'")
@@ -182,11 +191,11 @@ def _interfaces(section: Mapping[str, Any], resolver: Resolver) -> str:
             if address in ("dhcp", "auto"):
                 lines.append(f"iface eth{number} {family} {address}")
             elif address:
-                parsed = ipaddress.ip_interface(address)
-                mask = str(parsed.netmask) if family == "inet" else str(parsed.network.prefixlen)
+                plain, _, length = address.partition("/")
+                mask = _split(address)[1] if family == "inet" else length
                 lines += [
                     f"iface eth{number} {family} static",
-                    f"        address {address.partition('/')[0]}",
+                    f"        address {plain}",
                     f"        netmask {mask}",
                 ]
                 if wanted.get(gateway):

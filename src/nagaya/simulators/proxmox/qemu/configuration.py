@@ -115,14 +115,18 @@ class Configuration:
 
     def clean(self) -> None:
         """Make it what will be read back once it is written."""
+        if (cpus := self.options.pop("smp", None)) and not self.options.get("sockets"):
+            # The old way to say how many: it knew of no cores.
+            self.options["sockets"] = cpus
+            self.options.pop("cores", None)
         for section in (self.options, self.pending, *self.snapshots.values()):
-            for option, value in section.items():
-                if option not in ("description", "snapstate"):
+            for option, value in list(section.items()):
+                if option == "description":
+                    section[option] = str(value or "").rstrip() or None
+                elif option != "snapstate":
                     section[option] = options.stored(option, value)
-                elif option == "description":
-                    section[option] = str(value).rstrip()
-            if section.get("description") == "":
-                del section["description"]
+                if section[option] is None:
+                    del section[option]
         used = {drive.file for section in (self.options, self.pending) for drive in drives_of(section)}
         for option in [option for option in self.options if option.startswith("unused")]:
             if self.options[option] in used:

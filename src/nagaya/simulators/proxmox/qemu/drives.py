@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.storages.volume_name import split_id
-from nagaya.simulators.proxmox.verification import FormatError, parse_size
+from nagaya.simulators.proxmox.surface import Schema
+from nagaya.simulators.proxmox.verification import FormatError, parse_size, render
 
 CLOUDINIT_SIZE = 4 << 20
 TPM_SIZE = 4 << 20
@@ -98,8 +99,16 @@ class Drive:
         return (found[1], found[2]) if found else None
 
     def text(self) -> str:
-        """The option."""
-        return options.joined(self.key, self.values)
+        """The option. PVE writes it without looking at what kind of drive it is, also what it would not read again."""
+        return render(self.values, _any())
+
+
+@cache
+def _any() -> Schema:
+    """What drives of all kinds can have."""
+    kinds = [options.schemas()[f"{bus}0"].format for bus in BUSES]
+    parts = {name: part for kind in kinds if isinstance(kind, Schema) for name, part in kind.properties.items()}
+    return Schema(type="object", properties=parts)
 
 
 def parse_drive(key: str, text: str) -> Drive | None:

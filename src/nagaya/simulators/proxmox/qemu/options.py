@@ -52,7 +52,7 @@ def family(option: str) -> str:
 
 
 def stored(option: str, value: Any) -> Any:
-    """The value as PVE reads it back from the file."""
+    """The value as PVE reads it back from the file; None if it does not, as some that are empty."""
     if value is None:
         raise Failure(f"unable to parse value of '{option}' - got undefined value\n")
     text = str(int(value)) if isinstance(value, bool) else str(value)
@@ -69,8 +69,18 @@ def _stored(option: str, text: str) -> Any:
         typed = _typed(schema, text)
     except FormatError as error:
         raise Failure(f"unable to parse value of '{option}' - {error.text}") from None
+    if not isinstance(typed, str):
+        return typed
     # A line needs something behind its colon: of an empty value the blank is left.
-    return typed if not isinstance(typed, str) else typed.strip(" \t") or " "
+    return typed.strip(" \t") or _blank(schema)
+
+
+def _blank(schema: Schema) -> str | None:
+    """What is read of a line with nothing but a blank; one that the option cannot be is passed over."""
+    try:
+        return str(_typed(schema, " "))
+    except FormatError:
+        return None
 
 
 def _typed(schema: Schema, text: str) -> Any:

@@ -136,5 +136,11 @@ def _network(old: object, new: str, option: str, features: frozenset[str]) -> bo
 def _agent(old: object, new: str) -> bool:
     if not old:
         return False
-    before, after = options.parts("agent", str(old)), options.parts("agent", new)
+    before, after = _agent_parts(str(old)), _agent_parts(new)
     return all(before.get(part) == after.get(part) for part in {*before, *after} - _AGENT_HOT)
+
+
+def _agent_parts(text: str) -> Mapping[str, Any]:
+    """How an agent is to be used; of one that is not to be used nothing else matters."""
+    parts = options.parts("agent", text)
+    return parts if parts.get("enabled") else {}

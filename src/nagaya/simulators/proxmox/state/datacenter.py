@@ -12,6 +12,7 @@ from nagaya.simulators.proxmox.state.access import Access
 from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
+from nagaya.simulators.proxmox.storages.sources import Sources
 
 
 @dataclass(slots=True)
@@ -53,6 +54,8 @@ class Datacenter:
     folder_mappings: dict[str, Any] = field(default_factory=dict)
     zones: dict[str, Any] = field(default_factory=dict)
     vnets: dict[str, Any] = field(default_factory=dict)
+    sources: Sources = field(default_factory=Sources)
+    """What its hosts can download."""
     authority: str | None = None
     """The certificate of the authority that signed those of the hosts, in PEM; None while there are none."""
     version: str = "9.2.11"

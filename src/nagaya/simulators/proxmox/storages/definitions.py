@@ -20,7 +20,8 @@ _FILES = frozenset({"images", "rootdir", "vztmpl", "iso", "backup", "snippets", 
 _DISKS = frozenset({"images", "rootdir"})
 _COMMON = "nodes disable content bwlimit"
 _BACKUPS = "prune-backups max-protected-backups"
-_FOLDERS = "content-dirs mkdir create-base-path create-subdirs preallocation snapshot-as-volume-chain"
+_FOLDERS = "content-dirs mkdir create-base-path create-subdirs preallocation"
+_CHAIN = "snapshot-as-volume-chain"
 _CEPH = "monhost username keyring"
 
 
@@ -77,9 +78,9 @@ TYPES: Mapping[str, Type] = {
                     f"fuse subdir fs-name {_CEPH} {_BACKUPS} {_FOLDERS}", fixed="path", shared=True, mounted=True),
     "cifs": _type(_FILES, "images", "server share",
                   f"username password domain smbversion subdir options format {_BACKUPS} {_FOLDERS}",
-                  fixed="path", formats=_IMAGES, shared=True, mounted=True),
+                  fixed=f"path {_CHAIN}", formats=_IMAGES, shared=True, mounted=True),
     "dir": _type(_FILES, "images,rootdir", "path", f"shared format is_mountpoint {_BACKUPS} {_FOLDERS}",
-                 formats="raw qcow2 vmdk subvol"),
+                 fixed=_CHAIN, formats="raw qcow2 vmdk subvol"),
     "esxi": _type({"import"}, "import", "server", "username password skip-cert-verification port", shared=True),
     "iscsi": _type({"images", "none"}, "images", "portal target", shared=True),
     "iscsidirect": _type({"images", "none"}, "images", "portal target", shared=True),
@@ -87,7 +88,7 @@ TYPES: Mapping[str, Type] = {
                  "shared saferemove saferemove_throughput saferemove-stepsize tagged_only", fixed="base",
                  formats="raw qcow2"),
     "lvmthin": _type(_DISKS, "images,rootdir", "thinpool vgname"),
-    "nfs": _type(_FILES, "images", "server export", f"options format {_BACKUPS} {_FOLDERS}", fixed="path",
+    "nfs": _type(_FILES, "images", "server export", f"options format {_BACKUPS} {_FOLDERS}", fixed=f"path {_CHAIN}",
                  formats=_IMAGES, shared=True, mounted=True),
     "pbs": _type({"backup", "none"}, "backup", "server datastore",
                  f"namespace username password fingerprint encryption-key master-pubkey port {_BACKUPS}", shared=True),
@@ -96,6 +97,8 @@ TYPES: Mapping[str, Type] = {
                  "blocksize sparse nowritecache comstar_hg comstar_tg lio_tpg zfs-base-path", shared=True),
     "zfspool": _type(_DISKS, "images,rootdir", "pool", "blocksize sparse mountpoint", formats="raw subvol"),
 }  # fmt: skip
+ALWAYS_THERE = "local"
+"""The storage that every host has, on no host more than on others: without an entry it is as PVE thinks best."""
 _FOLDER = re.compile(r"/[-/a-zA-Z0-9_.@]+")
 _SENSITIVE = frozenset({"password", "encryption-key", "keyring", "master-pubkey"})
 
@@ -141,10 +144,24 @@ def created(name: str, kind: str, given: Mapping[str, Any]) -> Storage:
     for required in sorted(facts.required):
         if required not in options:
             raise Failure(f"missing value for required option '{required}'\n")
-    if kind == "dir" and _FOLDER.fullmatch(str(options["path"])) is None:
-        raise Failure(f"illegal path for directory storage: {options['path']}\n")
+    if kind == "dir":
+        if _FOLDER.fullmatch(str(options["path"])) is None:
+            raise Failure(f"illegal path for directory storage: {options['path']}\n")
+        options["path"] = _plain(str(options["path"]))
     options.setdefault("content", facts.default)
     return Storage(name, kind, options)
+
+
+def by_itself(gone: Storage) -> Storage:
+    """What comes back when the entry of the storage that is always there was taken out."""
+    content = "backup,images,iso,rootdir,snippets,vztmpl"
+    options = {"path": "/var/lib/vz", "content": content, "prune-backups": "keep-all=1", "priority": 0}
+    return Storage(ALWAYS_THERE, "dir", options, gone.capacity, gone.foreign)
+
+
+def _plain(path: str) -> str:
+    """A path without what changes nothing in it: slashes in a row or at its end, and single dots."""
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
 def change(storage: Storage, given: Mapping[str, Any], deleted: Iterable[str]) -> None:
@@ -168,6 +185,8 @@ def change(storage: Storage, given: Mapping[str, Any], deleted: Iterable[str]) -
         storage.options.pop(name, None)
     storage.options |= options
     storage.options.setdefault("content", facts.default)
+    if storage.name == ALWAYS_THERE:
+        storage.options.pop("nodes", None)
 
 
 def _checked(facts: Type, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 EXTENT = 4 << 20
 """LVM hands out space in pieces of this size."""
+SECTOR = 512
+"""Of so many bytes each is a disk in a qcow2 file."""
 
 
 class Volumes:
@@ -270,7 +272,7 @@ class Volumes:
                 name = self._free_name(storage, vmid, "qcow2")
                 backing = f"../{base.vmid}/{base.name}"
                 origin = f"{base.vmid}/{base.name}"
-                log.say(f"clone {origin}: images, {name}, {vmid} to {name} (base={backing})")
+                log.say(f"clone {source.name}: images, {name}, {vmid} to {name} (base={backing})")
                 volume_name = f"{origin}/{vmid}/{name}"
                 path = self.path(f"{storage.name}:{volume_name}")
                 log.say(_formatting(path, "qcow2", source.size, backing=(backing, source.format)))
@@ -314,7 +316,8 @@ class Volumes:
             if name.is_base:
                 raise Failure("create_base not possible with base image\n")
             new = "base-" + name.name.removeprefix("vm-")
-            self._rename(storage, volume, f"{name.vmid}/{new}" if storage.type in FILE_TYPES else new)
+            owned = f"{name.vmid}/{new}" if storage.type in FILE_TYPES else new
+            self._rename(storage, volume, _origin(storage, name) + owned)
         return volume
 
     async def rename(self, log: Log, volume_id: str, vmid: int) -> Volume:
@@ -325,10 +328,7 @@ class Volumes:
             await self._work()
             in_files = storage.type in FILE_TYPES
             new = self._free_name(storage, vmid, name.format if in_files else None)
-            origin = (
-                f"{name.base_vmid}/{name.base}/" if name.base and in_files else f"{name.base}/" if name.base else ""
-            )
-            self._rename(storage, volume, origin + (f"{vmid}/{new}" if in_files else new))
+            self._rename(storage, volume, _origin(storage, name) + (f"{vmid}/{new}" if in_files else new))
         return volume
 
     async def resize(self, log: Log, volume_id: str, size: int, *, running: bool) -> None:
@@ -348,9 +348,13 @@ class Volumes:
             )
             log.say(f"  Logical volume {group}/{name.name} successfully resized.")
         elif storage.type in FILE_TYPES and not running:
+            path, refused = self.path(volume_id), None
             if name.is_base:
-                path = self.path(volume_id)
-                log.say(f"qemu-img: Could not open '{path}': Could not open '{path}': Operation not permitted")
+                refused = f"Could not open '{path}': Could not open '{path}': Operation not permitted"
+            elif name.format == "qcow2" and size % SECTOR:
+                refused = f"The new size must be a multiple of {SECTOR}"
+            if refused is not None:
+                log.say(f"qemu-img: {refused}")
                 option = "'--preallocation=metadata'" if name.format == "qcow2" else "'--preallocation=off'"
                 command = f"/usr/bin/qemu-img resize {option} -f {name.format} {path} {size}"
                 raise Failure(f"command '{command}' failed: exit code 1\n")
@@ -399,6 +403,13 @@ def _formatting(path: str, format: str, size: int, backing: tuple[str, str] | No
         f"Formatting '{path}', fmt=qcow2 cluster_size={cluster} extended_l2={extended} preallocation=metadata"
         f" compression_type=zlib size={size}{origin} lazy_refcounts=off refcount_bits=16"
     )
+
+
+def _origin(storage: Storage, name: VolumeName) -> str:
+    """What stands before the name of a linked clone, whatever becomes of it."""
+    if not name.base:
+        return ""
+    return f"{name.base_vmid}/{name.base}/" if storage.type in FILE_TYPES else f"{name.base}/"
 
 
 def _gib(size: int) -> str:

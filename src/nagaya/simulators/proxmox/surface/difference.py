@@ -22,6 +22,8 @@ LATER_ROUTES = re.compile(
     r"|/nodes/\{node\}/capabilities/qemu/(cpu-flags|migration)$"
     r"|/nodes/\{node\}/qemu/\{vmid\}/dbus-vmstate$"
     r"|/nodes/\{node\}/query-oci-repo-tags$"
+    r"|/nodes/\{node\}/sdn/(fabrics|vnets)(/|$)"
+    r"|/nodes/\{node\}/sdn/zones/\{zone\}/(bridges|ip-vrf)$"
     r"|/nodes/\{node\}/storage/\{storage\}/(identity|oci-registry-pull)$"
 )
 

@@ -35,7 +35,7 @@ class Route:
     protected: bool
     """Whether it runs in the daemon that is root (pvedaemon), which pveproxy has to reach."""
     proxy_to: str | None
-    """The parameter with the host that has to do it; None: the host that was asked does."""
+    """The parameter with the host that has to do it; None, or one that is not given: the host that was asked does."""
     allow_token: bool
     make_parameters: Callable[[], Schema] = field(repr=False)
     make_returns: Callable[[], Schema] = field(repr=False)

@@ -8,7 +8,7 @@ token told from its user: the running tasks of a token are not its user's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nagaya.simulators.proxmox.tasks.runner import Task, Tasks
@@ -57,12 +57,13 @@ class Filter:
     start: int = 0
     limit: int = PAGE
     user: str = ""
-    type: str | None = None
+    type: str = ""
     vmid: str | None = None
     since: int | None = None
     until: int | None = None
     errors: bool = False
-    statuses: frozenset[str] = field(default_factory=frozenset)
+    statuses: frozenset[str] | None = None
+    """Kinds of ends; None: all. An empty list of them wants none."""
     source: str = "archive"
 
     def takes(self, task: Task) -> bool:
@@ -71,12 +72,12 @@ class Filter:
         user = upid.user if task.running else upid.user.partition("!")[0]
         return not (
             (self.user and self.user.lower() not in user.lower())
-            or (self.type is not None and upid.type != self.type)
+            or (self.type and upid.type != self.type)
             or (self.vmid is not None and upid.id != self.vmid)
             or (self.since is not None and upid.starttime < self.since)
             or (self.until is not None and upid.starttime > self.until)
             or (self.errors and status == "OK")
-            or (self.statuses and not self.errors and status_type(status) not in self.statuses)
+            or (self.statuses is not None and not self.errors and status_type(status) not in self.statuses)
         )
 
 

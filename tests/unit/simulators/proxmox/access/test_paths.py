@@ -37,3 +37,8 @@ def test_rights_cannot_be_given_on(path: str) -> None:
 def test_the_way_to_a_path_begins_at_the_root() -> None:
     assert ancestors("/vms/100") == ["/", "/vms", "/vms/100"]
     assert ancestors("/") == ["/"]
+
+
+def test_to_a_path_without_a_slash_in_front_the_root_does_not_count() -> None:
+    assert ancestors("vms/100") == ["/vms", "/vms/100"]
+    assert ancestors("/vms//100/") == ["/", "/vms", "/vms/100"]

@@ -396,3 +396,38 @@ def test_the_realm_of_the_host_says_by_what_it_works() -> None:
             assert "plugin" not in await lab.data("GET", "/access/domains/pve")
 
     run(main())
+
+
+def test_an_address_that_is_missing_is_shown_as_empty_before_a_comment() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("POST", "/access/users", {"userid": "eve@pve", "comment": "Eve"})
+            assert (await lab.data("GET", "/access/users/eve@pve"))["email"] == ""
+            await lab.data("PUT", "/access/users/eve@pve", {"comment": ""})
+            assert "email" not in await lab.data("GET", "/access/users/eve@pve")
+
+    run(main())
+
+
+def test_nobody_holds_a_ticket_for_a_console() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"authid": "root@pam", "vncticket": "PVEVNC:0", "path": "/vms/200", "privs": "VM.Console"}
+            answer = await lab.ask("POST", "/access/vncticket", given, headers={})
+            assert (answer.status, answer.reason) == (401, "authentication failure")
+
+    run(main())
+
+
+def test_a_path_may_be_asked_for_without_its_first_slash() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            acl = lab.datacenter.access.acl
+            acl["/", "user", "alice@pve", "PVEAuditor"] = True
+            acl["/vms/200", "user", "alice@pve", "PVETemplateUser"] = False
+            own = lab.ticket("alice@pve")
+            found = await lab.data("GET", "/access/permissions", {"path": "vms/200"}, headers=own)
+            assert found == {"vms/200": {"VM.Audit": 0, "VM.Clone": 0}}
+            assert await lab.data("GET", "/access/permissions", {"path": "vms/201"}, headers=own) == {"vms/201": {}}
+
+    run(main())

@@ -350,3 +350,69 @@ def test_networks_are_changed_by_those_who_may() -> None:
             assert late.reason == "cluster not ready - no quorum?"
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "told"),
+    [
+        ("pci", "path=0000:01:00.0,id=10de:1234", "checks"),
+        ("usb", "id=0951:1666", "errors"),
+        ("dir", "path=/srv/data", "checks"),
+    ],
+)
+def test_a_host_says_whether_a_mapping_means_anything_there(kind: str, place: str, told: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = f"/cluster/mapping/{kind}"
+            await lab.data("POST", path, {"id": "one", "map": f"node=pve1,{place}"})
+            await lab.data("POST", path, {"id": "two", "map": f"node=pve2,{place}"})
+            assert told not in (await lab.data("GET", path))[0]
+            one, two = await lab.data("GET", path, {"check-node": "pve1"})
+            assert one[told] == []
+            assert two[told] == [{"severity": "warning", "message": "No mapping for node pve1."}]
+            assert (await lab.ask("GET", path, {"check-node": "pve2"})).status == 595
+            assert (await lab.ask("GET", path, {"check-node": ""})).reason == (
+                "internal error - proxyto_callback returned nothing"
+            )
+
+    run(main())
+
+
+def test_addresses_are_handed_out_by_pve_itself_which_has_none() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/cluster/sdn/ipams"
+            own = {"ipam": "pve", "type": "pve", "digest": "da39a3ee5e6b4b0d3255bfef95601890afd80709"}
+            assert await lab.data("GET", path) == [own]
+            assert await lab.data("GET", path, {"type": "netbox"}) == []
+            assert await lab.data("GET", path, headers=token("alice@pve!full")) == []
+            assert await lab.data("GET", f"{path}/pve") == own
+            assert await lab.data("GET", f"{path}/pve/status") == []
+            assert (await lab.ask("GET", f"{path}/other")).reason == "sdn 'other' does not exist"
+            assert (await lab.ask("GET", f"{path}/other/status")).reason == "Currently only PVE IPAM is supported!"
+
+    run(main())
+
+
+def test_a_host_tells_of_the_zones_that_it_belongs_to() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("POST", "/cluster/sdn/zones", {"zone": "here", "type": "simple"})
+            await lab.data("POST", "/cluster/sdn/zones", {"zone": "there", "type": "simple", "nodes": "pve2"})
+            assert await lab.data("GET", "/nodes/pve1/sdn/zones") == [{"zone": "here", "status": "available"}]
+            await lab.data("POST", "/cluster/sdn/vnets", {"vnet": "net1", "zone": "here"})
+            found = await lab.data("GET", "/nodes/pve1/sdn/zones/here/content")
+            assert found == [{"vnet": "net1", "status": "available", "statusmsg": None}]
+            assert await lab.data("GET", "/nodes/pve1/sdn/zones/there/content") == []
+
+    run(main())
+
+
+def test_a_machine_that_nothing_backs_up_may_have_no_name() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            del lab.datacenter.guests[202].config["name"]
+            rows = await lab.data("GET", "/cluster/backup-info/not-backed-up")
+            assert {"vmid": 202, "name": None, "type": "qemu"} in rows
+
+    run(main())

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
+import pytest
+
 from nagaya.simulators.proxmox.layouts.demo import demo
 from support.proxmox_lab import proxmox_lab
 from support.virtual_run import run, virtual_world
@@ -107,5 +109,32 @@ def test_what_a_migration_can_take_along_is_a_boolean_of_json() -> None:
         async with proxmox_lab() as lab:
             answer = await lab.ask("GET", "/nodes/pve1/capabilities/qemu/migration")
             assert answer.body == b'{"data":{"has-dbus-vmstate":true}}'
+
+    run(main())
+
+
+def test_graphs_of_a_host_that_is_off_are_kept_by_the_others() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            await lab.data("GET", "/cluster/resources")
+            lab.datacenter.nodes["pve3"].online = False
+            vmid = next(vmid for vmid, guest in lab.datacenter.guests.items() if guest.node == "pve3")
+            for path in ("/nodes/pve3", f"/nodes/pve3/qemu/{vmid}", f"/nodes/pve2/qemu/{vmid}"):
+                assert len(await lab.data("GET", f"{path}/rrddata", {"timeframe": "hour"})) == 60
+            assert (await lab.ask("GET", "/nodes/pve3/storage/local/rrddata", {"timeframe": "hour"})).status == 595
+
+    run(main())
+
+
+@pytest.mark.parametrize("name", ["node-9.0/pve2", "node-9.0/localhost", "vm-9.0/777"])
+def test_nobody_has_a_graph_of_what_was_never_heard_of(name: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            kind, _, which = name.partition("/")
+            path = f"/nodes/{which}" if kind.startswith("node") else f"/nodes/pve2/qemu/{which}"
+            answer = await lab.ask("GET", f"{path}/rrddata", {"timeframe": "hour"})
+            file = f"/var/lib/rrdcached/db/pve-{name}"
+            assert answer.reason == f"RRD error: opening '{file}': No such file or directory"
 
     run(main())

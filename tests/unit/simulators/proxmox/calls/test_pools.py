@@ -91,3 +91,46 @@ def test_only_auditors_of_a_pool_see_it_in_the_list() -> None:
             assert found == [{"poolid": "dev", "comment": "dev pool"}]
 
     run(main())
+
+
+def test_members_are_shown_as_reports_have_them() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("POST", "/cluster/ha/resources", {"sid": "vm:200"})
+            lab.datacenter.guests[200].config |= {"lock": "clone", "tags": "a"}
+            await lab.data("PUT", "/pools/dev", {"vms": "777", "storage": "off,onlypve2,gone"})
+            members = (await lab.data("GET", "/pools/dev"))["members"]
+            assert [row["id"] for row in members] == [
+                "qemu/200",
+                "qemu/777",
+                "storage/pve1/off",
+                "storage/pve2/onlypve2",
+            ]
+            assert not members[0].keys() & {"lock", "tags", "hastate", "pool"}
+            assert [row["status"] for row in members] == ["stopped", "unknown", "unknown", "unknown"]
+            of_kind = (await lab.data("GET", "/pools", {"poolid": "dev", "type": "storage"}))[0]["members"]
+            assert of_kind == members[2:]
+
+    run(main())
+
+
+def test_a_storage_of_a_host_that_nobody_knows_is_a_member_all_the_same() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.storages["onlypve2"].options["nodes"] = "pve9"
+            await lab.data("PUT", "/pools/other", {"storage": "onlypve2"})
+            members = (await lab.data("GET", "/pools/other"))["members"]
+            assert [(row["id"], row["status"]) for row in members] == [("storage/pve9/onlypve2", "unknown")]
+
+    run(main())
+
+
+def test_of_several_members_the_first_by_its_letters_keeps_a_pool() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu", {"vmid": 1000, "pool": "dev"})
+            assert (await lab.ask("DELETE", "/pools/dev")).reason == (
+                "delete pool failed: pool 'dev' is not empty (contains VM 1000)"
+            )
+
+    run(main())

@@ -191,8 +191,9 @@ def test_disks_of_a_running_machine_are_finished_in_the_same_moment() -> None:
             await lab.task("POST", "/nodes/pve1/qemu/200/status/start")
             task = await lab.task("POST", "/nodes/pve1/qemu/200/clone", {"newid": 300, "full": 1})
             assert task.exitstatus == "OK"
-            assert task.log[-8:] == [
+            assert task.log[-9:] == [
                 "all 'mirror' jobs are ready",
+                "skipping guest filesystem freeze - disabled in VM options",
                 "suspend vm",
                 "mirror-scsi0: Cancelling block job",
                 "mirror-scsi1: Cancelling block job",
@@ -202,5 +203,41 @@ def test_disks_of_a_running_machine_are_finished_in_the_same_moment() -> None:
                 "TASK OK",
             ]
             assert task.log.count("all 'mirror' jobs are ready") == 2
+
+    run(main())
+
+
+def test_the_agent_of_a_running_machine_holds_its_file_systems_still() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/400/status/start")
+            early = await lab.task("POST", "/nodes/pve1/qemu/400/clone", {"newid": 300, "bwlimit": 4096})
+            assert "drive mirror is starting for drive-scsi0 with bandwidth limit: 4096 KiB/s" in early.log
+            reason = "skipping guest filesystem freeze - agent configured but not running?"
+            assert early.log[early.log.index(reason) + 1] == "suspend vm"
+            await asyncio.sleep(10)
+            asked = await lab.task("POST", "/nodes/pve1/qemu/400/clone", {"newid": 301})
+            cut = asked.log.index("issuing guest agent 'guest-fsfreeze-freeze' command")
+            assert asked.log[cut + 1 : cut + 4] == [
+                "mirror-scsi0: Cancelling block job",
+                "mirror-scsi0: Done.",
+                "issuing guest agent 'guest-fsfreeze-thaw' command",
+            ]
+            lab.datacenter.guests[400].config["agent"] = "1,freeze-fs=0"
+            kept = await lab.task("POST", "/nodes/pve1/qemu/400/clone", {"newid": 302})
+            assert "skipping guest filesystem freeze - disabled in VM options" in kept.log
+
+    run(main())
+
+
+def test_a_format_that_the_storage_does_not_have_is_replaced_by_its_own() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.storages["thin"] = Storage("thin", "lvmthin", {"content": "images", "vgname": "pve"})
+            given = {"newid": 300, "full": 1, "storage": "thin", "format": "qcow2"}
+            task = await lab.task("POST", "/nodes/pve1/qemu/100/clone", given)
+            assert task.exitstatus == "OK"
+            said = "format 'qcow2' is not supported by the target storage 'thin' - using 'raw' instead"
+            assert said in task.log
 
     run(main())

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
+from nagaya.simulators.proxmox.request import Request
 from nagaya.simulators.proxmox.state.storage import Volume
 from support.proxmox_lab import ProxmoxLab, proxmox_lab, token
 from support.virtual_run import run
@@ -44,6 +45,7 @@ def iso(lab: ProxmoxLab, name: str = "a.iso") -> None:
         ({"scsi1": "store:iso/a.iso"}, {"scsi1": "explicit 'media=cdrom' is required for iso images"}),
         ({"scsi1": "store:200/vm-200-disk-9.raw"}, "volume 'store:200/vm-200-disk-9.raw' does not exist"),
         ({"scsi1": "store:nonsense"}, "unable to parse directory volume name 'nonsense'"),
+        ({"scsi1": "/dev/sdz"}, "volume /dev/sdz does not exist"),
         ({"ide3": "store:cloudinit"}, "ide3 - cloud-init drive is already attached at 'ide2'"),
         (
             {"scsi1": "store:5,import-from=store:import/disk.qcow2"},
@@ -180,5 +182,49 @@ def test_rights_follow_the_option() -> None:
                 ({"skiplock": 1, "memory": 80}, {"skiplock": "Only root may use this option."}),
             ):
                 assert await refused(lab, parameters, headers=ops) == why
+
+    run(main())
+
+
+def test_a_disk_that_was_to_be_kept_unused_can_be_removed_before_it_is() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/200/status/start")
+            await lab.data("PUT", CONFIG, {"unused0": "store:100/vm-100-disk-0.qcow2"})
+            await lab.data("PUT", CONFIG, {"delete": "unused0"})
+            assert "unused0" not in await lab.data("GET", CONFIG)
+            assert ("pve1", "store:100/vm-100-disk-0.qcow2") in lab.datacenter.volumes
+
+    run(main())
+
+
+def test_a_drive_that_is_no_cdrom_is_written_as_one_and_not_read() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", CONFIG, {"efidisk0": "none"})
+            assert "efidisk0" not in await lab.data("GET", CONFIG)
+            task = await lab.task("POST", "/nodes/pve1/qemu", {"vmid": 320, "tpmstate0": "none"})
+            assert str(task.exitstatus).startswith("unable to create VM 320 - unable to parse value of 'tpmstate0'")
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("boot", "unable to parse value of 'boot' - got undefined value"),
+        ("cdrom", "unable to parse value of 'cdrom' - got undefined value"),
+        ("unused0", {"unused0": "failed to parse value ''"}),
+        ("scsi1", {"scsi1": "unable to parse drive options"}),
+    ],
+)
+def test_an_option_without_a_value_is_refused(option: str, why: Any) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            headers = {**lab.ticket(), "content-type": "application/json"}
+            body = orjson.dumps({option: None})
+            answer = await lab.emulator.answer(Request("PUT", f"/api2/json{CONFIG}", "", headers, body, "pve1"))
+            told = orjson.loads(answer.body)
+            assert (told.get("errors") or told["message"].strip()) == why
 
     run(main())

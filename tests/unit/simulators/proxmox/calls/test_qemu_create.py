@@ -86,6 +86,9 @@ def test_a_disk_is_made_from_a_file_of_the_host() -> None:
             task = await lab.task("POST", QEMU, given)
             assert task.exitstatus == "OK"
             assert lab.datacenter.volumes["pve1", "store:300/vm-300-disk-0.qcow2"].system == "debian"
+            task = await lab.task("POST", QEMU, {**given, "vmid": 302, "template": 1})
+            assert task.exitstatus == "OK"
+            assert lab.datacenter.guests[302].config["scsi0"].startswith("store:302/base-302-disk-0.qcow2,")
             given = {"vmid": 301, "scsi0": "store:0,import-from=/var/lib/vz/import/nosuch.raw"}
             task = await lab.task("POST", QEMU, given)
             assert task.exitstatus == "unable to create VM 301 - can't find file '/var/lib/vz/import/nosuch.raw'"
@@ -178,6 +181,40 @@ def test_a_pool_is_enough_to_make_machines_in() -> None:
             assert (await lab.ask("POST", QEMU, {"vmid": 300}, headers=ops)).reason == "Permission check failed"
             task = await lab.task("POST", QEMU, {"vmid": 300, "pool": "dev", "memory": 64}, headers=ops)
             assert (task.exitstatus, task.upid.user) == ("OK", "ops@pve!k1")
+
+    run(main())
+
+
+def test_who_starts_a_machine_along_with_making_it_may_do_both() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            access, ops = lab.datacenter.access, token("ops@pve!k1")
+            access.roles["Maker"] = frozenset({"VM.Allocate", "VM.Config.HWType"})
+            access.roles["Starter"] = frozenset({"VM.PowerMgmt"})
+            access.acl["/pool/dev", "user", "ops@pve", "Maker"] = True
+            given = {"vmid": 300, "pool": "dev", "kvm": 0, "start": 1}
+            refused = await lab.ask("POST", QEMU, given, headers=ops)
+            assert refused.reason == "Permission check failed (/vms/300, VM.PowerMgmt)"
+            access.acl["/pool/dev", "user", "ops@pve", "Starter"] = True
+            assert (await lab.task("POST", QEMU, given, headers=ops)).exitstatus == "OK"
+
+    run(main())
+
+
+def test_who_may_use_the_backups_of_a_machine_may_put_one_in_its_place() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            access, ops = lab.datacenter.access, token("ops@pve!k1")
+            access.roles["Saver"] = frozenset({"VM.Backup", "Datastore.AllocateSpace"})
+            access.acl["/", "user", "ops@pve", "Saver"] = True
+            archive = "local:backup/vzdump-qemu-200-2026_01_01-00_00_00.vma.zst"
+            for given, why in (
+                ({"vmid": 200}, "Permission check failed"),
+                ({"vmid": 300, "force": 1}, "Permission check failed"),
+                ({"vmid": 200, "force": 1}, f"volume '{archive}' does not exist"),
+            ):
+                answer = await lab.ask("POST", QEMU, {**given, "archive": archive}, headers=ops)
+                assert answer.reason == why
 
     run(main())
 

@@ -85,6 +85,23 @@ def test_a_template_turns_disks_into_bases_that_cannot_go_while_they_are_used() 
     run(main())
 
 
+def test_a_template_of_a_linked_clone_stays_linked() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/9000/clone", {"newid": 300})
+            await lab.task("POST", "/nodes/pve1/qemu/300/template")
+            base = "9000/base-9000-disk-0.qcow2/300/base-300-disk-0.qcow2"
+            assert lab.datacenter.guests[300].config["scsi0"] == f"store:{base},size=1G"
+            task = await lab.task("POST", "/nodes/pve1/qemu/300/clone", {"newid": 301})
+            disk = "vm-301-disk-0.qcow2"
+            assert f"clone {base}: images, {disk}, 301 to {disk} (base=../300/base-300-disk-0.qcow2)" in task.log
+            assert lab.datacenter.guests[301].config["scsi0"] == f"store:300/base-300-disk-0.qcow2/301/{disk},size=1G"
+            refused = await lab.task("DELETE", "/nodes/pve1/qemu/300")
+            assert refused.exitstatus == f"base volume 'store:{base}' is still in use by linked cloned"
+
+    run(main())
+
+
 def test_destroying_takes_rights_and_pool_and_keeps_the_number_to_the_end() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
@@ -125,6 +142,19 @@ def test_a_disk_grows_and_never_shrinks() -> None:
             assert lab.datacenter.guests[100].config["scsi0"].endswith("size=2G")
             task = await lab.task("PUT", f"{QEMU}/200/resize", {"disk": "ide2", "size": "+1G"})
             assert task.exitstatus == "you can't resize a cdrom"
+
+    run(main())
+
+
+def test_a_qcow2_disk_that_is_off_grows_by_whole_sectors() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            task = await lab.task("PUT", f"{QEMU}/200/resize", {"disk": "scsi0", "size": "+0.1G"})
+            command = "/usr/bin/qemu-img resize '--preallocation=metadata' -f qcow2"
+            path = "/var/lib/store/images/200/vm-200-disk-0.qcow2"
+            assert task.exitstatus == f"command '{command} {path} 1181116006' failed: exit code 1"
+            assert task.log[0] == "qemu-img: The new size must be a multiple of 512"
+            assert (await lab.task("PUT", f"{QEMU}/201/resize", {"disk": "scsi0", "size": "+0.1G"})).exitstatus == "OK"
 
     run(main())
 
@@ -186,10 +216,27 @@ def test_drives_for_firmware_and_tpm_stay_what_they_are() -> None:
             assert task.exitstatus == "OK"
             assert sum(line.startswith("transferred") and "528.0 KiB" in line for line in task.log) == 0
             config = lab.datacenter.guests[300].config
-            assert config["tpmstate0"].partition(",")[0].endswith(".raw")
+            assert config["tpmstate0"].partition(",")[0].endswith(".qcow2")
             assert config["efidisk0"].partition(",")[0].endswith(".qcow2")
             lab.datacenter.guests[200].process = Process(1, 0.0)
             task = await lab.task("POST", f"{QEMU}/200/move_disk", {"disk": "tpmstate0", "storage": "images2"})
             assert task.exitstatus == "storage migration failed: cannot move TPM state while VM is running"
+
+    run(main())
+
+
+def test_a_machine_goes_though_the_storage_of_its_disk_is_gone() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            del lab.datacenter.storages["store"]
+            disk = "store:200/vm-200-disk-0.qcow2"
+            task = await lab.task("DELETE", f"{QEMU}/200")
+            assert f"WARN: failed to get path and owner of volume '{disk}': storage 'store' does not exist" in task.log
+            assert task.exitstatus.startswith("WARNINGS:")
+            task = await lab.task("DELETE", f"{QEMU}/9000")
+            base = "store:9000/base-9000-disk-0.qcow2"
+            reason = f"failed to check if volume '{base}' is used by linked clones: storage 'store' does not exist"
+            assert task.log[0] == f"WARN: {reason}"
+            assert not {200, 9000} & lab.datacenter.guests.keys()
 
     run(main())

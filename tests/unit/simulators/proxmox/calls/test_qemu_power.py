@@ -83,10 +83,12 @@ def test_a_machine_saved_to_disk_goes_on_with_its_next_start() -> None:
             assert (guest.lock, guest.process) == ("suspended", None)
             saved = guest.config["vmstate"]
             assert ("pve1", saved) in lab.datacenter.volumes
+            guest.pending["memory"] = "96"
             task = await lab.task("POST", f"{STATUS}/resume")
             assert "Resumed VM, removing state" in task.log
             assert guest.process is not None
             assert not {"lock", "vmstate", "runningmachine"} & guest.config.keys()
+            assert guest.pending == {"memory": "96"}
             assert ("pve1", saved) not in lab.datacenter.volumes
 
     run(main())
@@ -125,6 +127,10 @@ def test_a_managed_machine_is_started_by_the_manager() -> None:
         ({"memory": "999999"}, "start failed: QEMU exited with code 1"),
         ({"net0": "e1000=BC:24:11:00:00:04,bridge=vmbr9"}, "start failed: QEMU exited with code 1"),
         ({"serial1": "/dev/ttyS9"}, "no such serial device"),
+        (
+            {"rng0": "source=/dev/hwrng"},
+            "cannot create VirtIO RNG device: source file '/dev/hwrng' doesn't exist",
+        ),
         ({"lock": "backup"}, "VM is locked (backup)"),
         ({"template": 1}, "you can't start a vm if it's a template"),
     ],
@@ -254,5 +260,90 @@ def test_an_order_to_stop_waits_for_the_manager() -> None:
             await lab.task("POST", f"{STATUS}/stop")
             declared = await lab.data("GET", "/cluster/ha/resources/vm:400")
             assert declared == {"sid": "vm:400", "type": "vm", "state": "started", "digest": declared["digest"]}
+
+    run(main())
+
+
+@pytest.mark.parametrize(("startup", "patience"), [("order=1,down=5", 5), ("up=3", 60), ("2", 60), ("down=0", 60)])
+def test_how_long_a_shutdown_waits_is_an_option_of_the_machine(startup: str, patience: int) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", "/nodes/pve1/qemu/100/config", {"startup": startup})
+            await lab.task("POST", "/nodes/pve1/qemu/100/status/start")
+            began = asyncio.get_running_loop().time()
+            task = await lab.task("POST", "/nodes/pve1/qemu/100/status/shutdown")
+            assert task.exitstatus == "VM quit/powerdown failed - got timeout"
+            assert asyncio.get_running_loop().time() - began == pytest.approx(patience)
+
+    run(main())
+
+
+@pytest.mark.parametrize(("timeout", "said"), [(0, True), (1, True), (2, False)])
+def test_a_stop_without_a_second_to_spare_does_not_see_the_end(timeout: int, said: bool) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            task = await lab.task("POST", f"{STATUS}/stop", {"timeout": timeout})
+            assert (task.log[0] == "VM still running - terminating now with SIGTERM") is said
+            assert task.exitstatus == "OK"
+            assert await state(lab) == ("stopped", "stopped")
+
+    run(main())
+
+
+def test_what_happens_in_the_last_second_of_a_shutdown_is_not_seen() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await booted(lab)
+            task = await lab.task("POST", f"{STATUS}/shutdown", {"timeout": 1})
+            assert task.exitstatus == "VM quit/powerdown failed - got timeout"
+            assert await state(lab) == ("stopped", "stopped")
+
+    run(main())
+
+
+def test_arguments_with_a_quote_that_is_never_closed_are_none() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", "/nodes/pve1/qemu/100/config", {"args": "-nonsense '"})
+            assert (await lab.task("POST", "/nodes/pve1/qemu/100/status/start")).exitstatus == "OK"
+
+    run(main())
+
+
+@pytest.mark.parametrize("held_back", [{"freeze": 1}, {"args": "-S"}])
+def test_a_machine_that_is_held_back_goes_on_when_it_is_resumed(held_back: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            vm = "/nodes/pve1/qemu/100"
+            await lab.data("PUT", f"{vm}/config", held_back)
+            await lab.task("POST", f"{vm}/status/start")
+            assert (await lab.data("GET", f"{vm}/status/current"))["qmpstatus"] == "prelaunch"
+            said = await lab.data("POST", f"{vm}/monitor", {"command": "info status"})
+            assert said == "VM status: paused (prelaunch)\r\n"
+            assert (await lab.ask("POST", f"{vm}/status/reboot")).reason == "VM is paused - cannot shutdown"
+            await lab.task("POST", f"{vm}/status/resume")
+            assert (await lab.data("GET", f"{vm}/status/current"))["qmpstatus"] == "running"
+
+    run(main())
+
+
+def test_firmware_with_old_keys_is_warned_of_at_every_start() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            efi = "store:1,efitype=4m,pre-enrolled-keys=1"
+            await lab.data("PUT", "/nodes/pve1/qemu/200/config", {"bios": "ovmf", "efidisk0": efi})
+            config = lab.datacenter.guests[200].config
+            assert config["efidisk0"].endswith(",efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K")
+            start = "/nodes/pve1/qemu/200/status/start"
+            assert (await lab.task("POST", start)).exitstatus == "OK"
+            await lab.task("POST", "/nodes/pve1/qemu/200/status/stop")
+            config["efidisk0"] = config["efidisk0"].replace("ms-cert=2023k,", "")
+            task = await lab.task("POST", start)
+            assert task.exitstatus == "WARNINGS: 1"
+            assert task.log[1:3] == [
+                "WARN: EFI disk without 'ms-cert=2023k' option, suggesting that not all UEFI 2023",
+                "certificates from Microsoft are enrolled yet.",
+            ]
 
     run(main())

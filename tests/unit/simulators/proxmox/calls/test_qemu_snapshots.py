@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from unittest.mock import patch
 
 from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.guests.backend import AgentError
 from nagaya.simulators.proxmox.state.storage import Storage
 from nagaya.simulators.proxmox.tasks.runner import Task
-from support.proxmox_lab import proxmox_lab
+from support.proxmox_lab import proxmox_lab, token
 from support.virtual_run import run
 
 VM = "/nodes/pve1/qemu/200"
@@ -160,5 +164,70 @@ def test_zfs_returns_to_the_newest_snapshot_only() -> None:
             task = await lab.task("POST", f"{VM}/snapshot/s1/rollback")
             assert task.exitstatus == "can't rollback, 's1' is not most recent snapshot on 'tank:vm-200-disk-0'"
             assert (await lab.task("POST", f"{VM}/snapshot/s2/rollback")).exitstatus == "OK"
+
+    run(main())
+
+
+def test_who_starts_a_machine_along_with_a_rollback_may_do_both() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            access, ops = lab.datacenter.access, token("ops@pve!k1")
+            access.roles["Returner"] = frozenset({"VM.Snapshot.Rollback"})
+            access.acl["/vms", "user", "ops@pve", "Returner"] = True
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            rollback = f"{VM}/snapshot/s1/rollback"
+            refused = await lab.ask("POST", rollback, {"start": 1}, headers=ops)
+            assert refused.reason == "Permission check failed (/vms/200, VM.PowerMgmt)"
+            assert (await lab.task("POST", rollback, {"start": 0}, headers=ops)).exitstatus == "OK"
+
+    run(main())
+
+
+def test_file_systems_that_are_frozen_already_are_let_be() -> None:
+    class Frozen:
+        asked: ClassVar[list[str]] = []
+
+        async def ask(self, command: str, arguments: Mapping[str, Any]) -> Any:
+            self.asked.append(command)
+            return "frozen"
+
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/400/status/start")
+            with patch.object(lab.emulator.machines, "agent", lambda guest: Frozen()):
+                task = await lab.task("POST", "/nodes/pve1/qemu/400/snapshot", {"snapname": "s1"})
+            assert task.log[0] == "skipping guest filesystem freeze - already frozen"
+            assert Frozen.asked == ["fsfreeze-status"]
+
+    run(main())
+
+
+def test_an_agent_that_refuses_to_freeze_is_no_obstacle() -> None:
+    class Refusing:
+        async def ask(self, command: str, arguments: Mapping[str, Any]) -> Any:
+            raise AgentError(f"no {command}")
+
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu/400/status/start")
+            with patch.object(lab.emulator.machines, "agent", lambda guest: Refusing()):
+                task = await lab.task("POST", "/nodes/pve1/qemu/400/snapshot", {"snapname": "s1"})
+            assert task.exitstatus == "OK"
+            assert task.log[:2] == [
+                "unable to check guest fs freeze status - Agent error: no fsfreeze-status",
+                "unable to freeze guest fs - no fsfreeze-freeze",
+            ]
+            assert "guest-fsfreeze-thaw problems - Agent error: no fsfreeze-thaw" in task.log
+
+    run(main())
+
+
+def test_the_password_in_a_snapshot_is_shown_as_it_is_kept() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.guests[200].config["cipassword"] = "$5$salt$hash"
+            await lab.task("POST", f"{VM}/snapshot", {"snapname": "s1"})
+            assert (await lab.data("GET", f"{VM}/snapshot/s1/config"))["cipassword"] == "$5$salt$hash"
+            assert (await lab.data("GET", f"{VM}/config", {"snapshot": "s1"}))["cipassword"] == "**********"
 
     run(main())

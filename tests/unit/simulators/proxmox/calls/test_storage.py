@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 
 from nagaya.simulators.proxmox.layouts.demo import demo
 from nagaya.simulators.proxmox.request import Answer, Request
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
+from nagaya.simulators.proxmox.storages.usage import usage_of
 from support.proxmox_lab import ProxmoxLab, proxmox_lab, token
 from support.virtual_run import run, virtual_world
 
@@ -142,7 +144,7 @@ def test_an_upload_that_does_not_fit_takes_the_old_file_with_it() -> None:
     async def main() -> None:
         async with proxmox_lab() as lab:
             storage = lab.datacenter.storages["local"]
-            storage.foreign = storage.capacity - 2000 - (2 << 20)
+            storage.foreign += usage_of(lab.datacenter, storage, "pve1").free - 2000
             path = "/nodes/pve1/storage/local/upload"
             small = await _upload(lab, path, b"x" * 1000, {"content": "iso"})
             assert (await lab.ended(orjson.loads(small.body)["data"])).exitstatus == "OK"
@@ -262,5 +264,113 @@ def test_a_file_that_is_looked_at_as_a_disk_has_whole_sectors_and_takes_whole_bl
             assert (found["size"], found["used"], found["format"]) == (512, 4096, "raw")
             rows = await lab.data("GET", "/nodes/pve1/storage/store/content", {"content": "snippets"})
             assert {row["size"] for row in rows} == {17, 26}
+
+    run(main())
+
+
+_BACKUP = "backup/vzdump-qemu-200-2026_11_01-12_00_00.vma.zst"
+
+
+@pytest.mark.parametrize("what", ["list", "download"])
+@pytest.mark.parametrize(
+    ("volume", "refusal"),
+    [
+        (f"local:{_BACKUP}", "Only PBS storages supported for file-restore."),
+        (_BACKUP, "Only PBS storages supported for file-restore."),
+        (_BACKUP.removeprefix("backup/"), "Only PBS storages supported for file-restore."),
+        (f"store:{_BACKUP}", "storage ID mismatch (store != local)."),
+        ("local:iso/local.iso", "unable to use volume local:iso/local.iso - content type needs to be 'backup'"),
+        ("x", "unable to parse directory volume name 'backup/x'"),
+    ],
+)
+def test_single_files_come_from_backup_servers_only(what: str, volume: str, refusal: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = f"/nodes/pve1/storage/local/file-restore/{what}"
+            answer = await lab.ask("GET", path, {"volume": volume, "filepath": "/"})
+            assert refusal in answer.body.decode()
+            assert answer.status in (400, 500)
+
+    run(main())
+
+
+def test_a_backup_server_without_backups_gives_no_files() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            lab.datacenter.storages["far"] = Storage("far", "pbs", {"server": "192.0.2.9", "datastore": "d"})
+            path = "/nodes/pve1/storage/far/file-restore/list"
+            answer = await lab.ask("GET", path, {"volume": "backup/vm/200/2026-11-01T12:00:00Z", "filepath": "/"})
+            assert answer.reason == "volume 'far:backup/vm/200/2026-11-01T12:00:00Z' does not exist"
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("volume", "refusal"),
+    [
+        ("iso/local.iso", "invalid content type 'iso'"),
+        ("import/base.qcow2", "invalid format"),
+        ("import/gone.ova", "volume 'local:import/gone.ova' does not exist"),
+    ],
+)
+def test_only_archives_describe_machines(volume: str, refusal: str) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            path = "/nodes/pve1/storage/local/import-metadata"
+            assert (await lab.ask("GET", path, {"volume": volume})).reason == refusal
+            archive = Volume("local", "import/a.ova", "import", "ova", 1 << 20, 0, "pve1")
+            lab.datacenter.volumes["pve1", archive.id] = archive
+            found = await lab.data("GET", path, {"volume": "import/a.ova"})
+            assert found["source"] == "import/a.ova"
+            assert found["warnings"] == [{"type": "ova-needs-extracting"}]
+
+    run(main())
+
+
+def test_images_of_containers_need_a_tool_that_no_host_has() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"reference": "registry.example.org/debian:13"}
+            answer = await lab.ask("POST", "/nodes/pve1/storage/local/oci-registry-pull", given)
+            assert answer.reason == "Install 'skopeo' to pull OCI images from registries."
+
+    run(main())
+
+
+def test_a_reference_that_is_one_long_word_is_refused_at_once() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            answer = await lab.ask("POST", "/nodes/pve1/storage/local/oci-registry-pull", {"reference": "9" * 200})
+            assert answer.status == 400
+
+    run(main())
+
+
+def test_the_storage_that_every_host_has_comes_back_and_is_on_all_of_them() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.data("PUT", "/storage/local", {"nodes": "pve1"})
+            assert "nodes" not in await lab.data("GET", "/storage/local")
+            await lab.data("DELETE", "/storage/local")
+            found = await lab.data("GET", "/storage/local")
+            assert set(found["content"].split(",")) == {"backup", "images", "iso", "rootdir", "snippets", "vztmpl"}
+            assert found["prune-backups"] == "keep-all=1"
+
+    run(main())
+
+
+def test_a_downloaded_image_becomes_a_disk_of_the_size_that_it_says() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            given = {"content": "import", "filename": "g.qcow2", "url": "http://127.0.0.1:8099/qcow"}
+            task = await lab.task("POST", "/nodes/pve1/storage/store/download-url", given)
+            assert task.exitstatus == "OK"
+            shown = await lab.data("GET", "/nodes/pve1/storage/store/content/store:import/g.qcow2")
+            assert (shown["size"], shown["format"]) == (64 << 20, "qcow2")
+            await lab.task(
+                "POST", "/nodes/pve1/qemu", {"vmid": 101, "scsi0": "store:0,import-from=store:import/g.qcow2"}
+            )
+            config = await lab.data("GET", "/nodes/pve1/qemu/101/config")
+            assert config["scsi0"].endswith(",size=64M")
 
     run(main())

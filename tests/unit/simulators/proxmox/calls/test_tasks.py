@@ -167,3 +167,15 @@ def test_rights_are_asked_for_by_the_name_that_the_caller_gave_the_host() -> Non
             assert answer.reason == "Permission check failed (/nodes/localhost, Sys.Audit)"
 
     run(main())
+
+
+def test_a_filter_that_names_no_end_wants_none_and_one_without_a_type_wants_all() -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            await lab.task("POST", "/nodes/pve1/qemu", {"vmid": 101})
+            assert await lab.data("GET", "/nodes/pve1/tasks", {"statusfilter": ""}) == []
+            assert len(await lab.data("GET", "/nodes/pve1/tasks", {"typefilter": ""})) == 1
+            both = {"statusfilter": "", "errors": 1}
+            assert await lab.data("GET", "/nodes/pve1/tasks", both) == []
+
+    run(main())

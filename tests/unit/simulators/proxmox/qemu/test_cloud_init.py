@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu.cloud_init import Resolver, boot_data, dump, form, user_data
 
 RESOLVER = Resolver("example.lan", ("192.0.2.53",))
@@ -106,3 +107,14 @@ def test_parts_from_files_come_before_those_of_options() -> None:
     assert data.user == "#cloud-config\nhostname: mine\n"
     assert data.network == dump(SECTION, 100, "network", RESOLVER)
     assert data.label == "cidata"
+
+
+def test_an_address_that_somebody_sets_by_hand_is_none_that_can_be_written() -> None:
+    section = {**SECTION, "ipconfig0": "ip=manual"}
+    for kind in ("nocloud", "configdrive2"):
+        with pytest.raises(Failure, match="not a CIDR: manual"):
+            dump({**section, "citype": kind}, 100, "network", RESOLVER)
+    only = {"net0": SECTION["net0"], "ipconfig0": "ip6=manual", "citype": "configdrive2"}
+    assert dump(only, 100, "network", Resolver()).endswith(
+        "iface eth0 inet6 static\n        address manual\n        netmask \n"
+    )

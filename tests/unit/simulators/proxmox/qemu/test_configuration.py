@@ -57,6 +57,15 @@ def test_an_empty_value_reads_back_as_a_blank() -> None:
     assert guest.config == {"boot": " ", "tags": " "}
 
 
+def test_an_empty_value_that_cannot_be_read_back_is_none() -> None:
+    guest = Guest(100, "pve1", {"sshkeys": "ssh-ed25519%20AAAA"})
+    configuration = read(guest)
+    configuration.pending |= {"sshkeys": "", "affinity": "", "ciuser": "", "description": None}
+    write(guest, configuration)
+    assert guest.config == {"sshkeys": "ssh-ed25519%20AAAA"}
+    assert guest.pending == {"ciuser": " "}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -119,3 +128,11 @@ def test_a_line_of_a_description_is_plain_in_the_file(line: str) -> None:
     encoded = text.encoded(line)
     assert encoded.isascii()
     assert ":" not in encoded
+
+
+def test_the_old_number_of_processors_is_one_of_sockets() -> None:
+    guest = Guest(100, "pve1")
+    write(guest, Configuration(100, {"smp": 3, "cores": 2}))
+    assert guest.config == {"sockets": 3}
+    write(guest, Configuration(100, {"smp": 3, "cores": 2, "sockets": 1}))
+    assert guest.config == {"cores": 2, "sockets": 1}

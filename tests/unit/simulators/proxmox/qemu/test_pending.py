@@ -35,6 +35,7 @@ def test_the_default_plugs_disks_networks_and_usb() -> None:
         ("agent", {}, "1", False),
         ("agent", {"agent": "1"}, "1,fstrim_cloned_disks=1", True),
         ("agent", {"agent": "1"}, "0", False),
+        ("agent", {"agent": "0,type=isa"}, "0", True),
         ("usb0", {}, "spice", False),
         ("usb0", {"ostype": "l26"}, "spice", True),
         ("hotplug", {}, "disk", True),

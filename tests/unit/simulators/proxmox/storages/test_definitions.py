@@ -43,6 +43,8 @@ def test_content_that_a_type_cannot_hold_is_left_out() -> None:
     ("given", "deleted", "refusal"),
     [
         ({"path": "/elsewhere"}, [], "can't change value of fixed parameter 'path'\n"),
+        ({"snapshot-as-volume-chain": True}, [], "can't change value of fixed parameter 'snapshot-as-volume-chain'\n"),
+        ({}, ["snapshot-as-volume-chain"], "unable to delete fixed option 'snapshot-as-volume-chain'\n"),
         ({}, ["path"], "unable to delete required option 'path'\n"),
         ({}, ["vgname"], "no such option 'vgname'\n"),
         ({"nodes": "pve1"}, ["nodes"], "cannot set and delete property 'nodes' at the same time!\n"),
@@ -64,3 +66,7 @@ def test_the_digest_follows_the_file() -> None:
     change(storage, {"disable": True}, [])
     assert digest_of([storage]) != before
     assert not storage.enabled
+
+
+def test_a_path_is_kept_without_what_changes_nothing() -> None:
+    assert created("a", "dir", {"path": "/srv//./a/"}).options["path"] == "/srv/a"

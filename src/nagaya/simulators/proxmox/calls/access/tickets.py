@@ -66,6 +66,12 @@ async def log_in(call: Call) -> Json:
     return answer
 
 
+@handlers("POST", "/access/vncticket")
+async def check_console_ticket(call: Call) -> Json:
+    """Whether a ticket opens a console. The emulator has no consoles, so nobody ever got one that does."""
+    raise Failure("authentication failure\n", status=401)
+
+
 def _capabilities(call: Call, rights: Rights) -> dict[str, dict[str, int]]:
     """What PVE's page needs to know to show only what the user may do."""
     told: dict[str, dict[str, int]] = {kind: {} for kind in _SHOWN}

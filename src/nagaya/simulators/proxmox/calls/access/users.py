@@ -26,7 +26,9 @@ def _shown(user: User) -> dict[str, Any]:
     told: dict[str, Any] = {"enable": int(user.enable)}
     if user.expire is not None:
         told["expire"] = user.expire
-    return told | {name: text for name in _TEXTS if (text := getattr(user, name))}
+    told |= {name: text for name in _TEXTS if (text := getattr(user, name))}
+    # In the line of the file an address that is missing is empty when something stands behind it, and is read so.
+    return told | {"email": user.email} if user.comment or user.keys else told
 
 
 @handlers("GET", _ALL)

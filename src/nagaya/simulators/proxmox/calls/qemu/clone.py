@@ -208,13 +208,12 @@ class _Cloning:
                 raise Failure(f"volume '{storage.name}:{drive.file.partition(':')[2]}' does not exist\n")
         limits = Bandwidth(call.rights, call.emulator.datacenter, "clone", call.get("bwlimit"))
         copying = Copying(host, task, limits)
-        answers = bool(plan.old.get("agent")) and call.emulator.machines.agent(host.present(self._vmid)) is not None
+        mirror = host.present(self._vmid) if self._running and not call.get("snapname") else None
         for name in sorted(plan.drives):
             drive = plan.drives[name]
             if name in plan.full:
-                mirror = self._running and not call.get("snapname")
                 last = name == max(plan.drives)
-                source = Source(drive.file, name, call.get("snapname"), drive.cloudinit, mirror, answers, last)
+                source = Source(drive.file, name, call.get("snapname"), drive.cloudinit, mirror, last)
                 volume = await copying.copy(
                     source, self._newid, name, storage=call.get("storage"), format=call.get("format"), made=made
                 )

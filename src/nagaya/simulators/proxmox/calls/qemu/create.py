@@ -50,7 +50,9 @@ async def create(call: Call) -> str:
         call.rights.check(f"/storage/{call['storage']}", ["Datastore.AllocateSpace"])
     if call.get("ha-managed"):
         call.rights.check("/", ["Sys.Console"])
-    if not call.rights.may_machine(vmid, pool, ["VM.Allocate"]):
+    if call.get("start"):
+        call.rights.check_machine(vmid, pool, ["VM.PowerMgmt"])
+    if not call.rights.may_machine(vmid, pool, ["VM.Allocate"]) and not _may_replace(call, host):
         raise Forbidden
     if call.get("archive"):
         _refuse_restore(call, host, given)
@@ -62,6 +64,12 @@ async def create(call: Call) -> str:
     except Failure as failure:
         raise Failure(f"{refused} {failure.text}") from None
     return start_task(call, "qmcreate", vmid, lambda task: _Creation(call, host, given, refused).run(task))
+
+
+def _may_replace(call: Call, host: Host) -> bool:
+    """Whether a backup is to take the place of a machine whose backups the caller may use."""
+    replaced = call.get("archive") and call.get("force") and host.guest(call["vmid"]) is not None
+    return bool(replaced) and call.rights.may(f"/vms/{call['vmid']}", ["VM.Backup"])
 
 
 def _refuse_restore(call: Call, host: Host, given: dict[str, Any]) -> None:
@@ -80,8 +88,7 @@ def _refuse_restore(call: Call, host: Host, given: dict[str, Any]) -> None:
 
 def _check(call: Call, host: Host, given: dict[str, Any]) -> None:
     vmid, pool = call["vmid"], call.get("pool")
-    if cdrom := given.pop("cdrom", None):
-        given["ide2"] = cdrom if "media=" in cdrom else f"{cdrom},media=cdrom"
+    disks.rename_cdrom(given)
     disks.check_access(call.rights, host, vmid, given, call.get("storage"), call.get("import-working-storage"))
     rights.check_options(call.rights, vmid, pool, given)
     if not call.caller.root:

@@ -12,7 +12,7 @@ from nagaya.simulators.proxmox.calls.call import Call, Handlers
 from nagaya.simulators.proxmox.calls.qemu.shared import host_of, only_root, start_task
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu import options
-from nagaya.simulators.proxmox.qemu.actions.disks import owned_volumes
+from nagaya.simulators.proxmox.qemu.actions.disks import referenced_volumes
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.storages.volume_name import split_id
@@ -65,14 +65,10 @@ async def _destroy(host: Host, vmid: int, skip_lock: bool, unreferenced: bool, t
     if not skip_lock and configuration.lock != "suspended":
         configuration.check_lock()
     if configuration.template:
-        _check_bases(host, configuration)
+        _check_bases(host, configuration, task)
     await task.step("destroy")
     await asyncio.sleep(host.emulator.pace.destroy)
-    for volume in owned_volumes(host, configuration):
-        try:
-            await host.volumes.free(task, volume)
-        except Failure as failure:
-            task.warn(f"Could not remove disk '{volume}', check manually: {failure.text}")
+    await _free(host, configuration, task)
     if unreferenced:
         for left in host.volumes.images(vmid):
             try:
@@ -82,9 +78,34 @@ async def _destroy(host: Host, vmid: int, skip_lock: bool, unreferenced: bool, t
     host.write(Configuration(vmid, {"lock": "destroyed"}), task)
 
 
-def _check_bases(host: Host, configuration: Configuration) -> None:
+async def _free(host: Host, configuration: Configuration, task: Task) -> None:
+    freed: set[str] = set()
+    for volume in referenced_volumes(configuration):
+        if volume in freed:
+            continue
+        try:
+            owner = host.volumes.owner(volume)
+        except Failure as failure:
+            task.warn(f"failed to get path and owner of volume '{volume}': {failure.text}")
+            continue
+        if owner != configuration.vmid:
+            continue
+        freed.add(volume)
+        try:
+            await host.volumes.free(task, volume)
+        except Failure as failure:
+            task.warn(f"Could not remove disk '{volume}', check manually: {failure.text}")
+
+
+def _check_bases(host: Host, configuration: Configuration, task: Task) -> None:
+    """Refuse to take away what linked clones stand on; where that cannot be found out, removing it fails later."""
     files = [drive.file for drive in configuration.drives() if not drive.cdrom]
     files += [str(value) for name, value in configuration.options.items() if options.family(name) == "unused"]
-    for volume in files:
-        if split_id(volume) and host.volumes.base_in_use(volume):
+    for volume in filter(split_id, files):
+        try:
+            used = host.volumes.base_in_use(volume)
+        except Failure as failure:
+            task.warn(f"failed to check if volume '{volume}' is used by linked clones: {failure.text}")
+            continue
+        if used:
             raise Failure(f"base volume '{volume}' is still in use by linked cloned\n")

@@ -6,8 +6,7 @@ from typing import Any
 
 from nagaya.simulators.proxmox.calls.call import Call, Handlers
 from nagaya.simulators.proxmox.calls.qemu.shared import host_of
-from nagaya.simulators.proxmox.calls.rrd import empty_graph
-from nagaya.simulators.proxmox.failure import Failure
+from nagaya.simulators.proxmox.calls.rrd import check_seen, empty_graph
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.actions.stopping import agent_enabled
 from nagaya.simulators.proxmox.qemu.status import status_of
@@ -28,10 +27,8 @@ async def machines(call: Call) -> list[dict[str, Any]]:
 @handlers("GET", "/nodes/{node}/qemu/{vmid}/rrddata")
 async def graph(call: Call) -> list[dict[str, Any]]:
     """How a machine was over time. Nobody keeps that here, but a file for it there is once a machine has been seen."""
-    if host_of(call).guest(call["vmid"]) is None:
-        kind = "pve2-vm" if call.emulator.version[0] == "8" else "pve-vm-9.0"
-        file = f"/var/lib/rrdcached/db/{kind}/{call['vmid']}"
-        raise Failure(f"RRD error: opening '{file}': No such file or directory\n")
+    guest = call.emulator.datacenter.guests.get(call["vmid"])
+    check_seen(call, "vm", str(call["vmid"]), None if guest is None else guest.node)
     return empty_graph(call)
 
 

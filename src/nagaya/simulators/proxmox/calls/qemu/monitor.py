@@ -79,7 +79,8 @@ def _run(call: Call, guest: Guest, process: Process, words: list[str]) -> str:
     backend = call.emulator.machines.backend
     match words:
         case ["info", "status"]:
-            return f"VM status: {process.status}\r\n"
+            still = {"running": "running", "paused": "paused"}.get(process.status, f"paused ({process.status})")
+            return f"VM status: {still}\r\n"
         case ["info", "name"]:
             return f"{process.config.get('name') or f'vm{guest.vmid}'}\r\n"
         case ["info", "version"]:

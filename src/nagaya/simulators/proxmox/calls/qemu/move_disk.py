@@ -115,9 +115,9 @@ class _Moving:
         call, old = self._call, drive.file
         if held:
             task.say("moving disk with snapshots, snapshots will not be moved!")
-        running = self._host.process(self._vmid) is not None and drive.bus != "unused"
-        agent = running and call.emulator.machines.agent(self._host.present(self._vmid)) is not None
-        source = Source(old, self._disk, cloudinit=drive.cloudinit, mirror=running, agent=agent)
+        guest = self._host.present(self._vmid)
+        mirror = guest if guest.running and drive.bus != "unused" else None
+        source = Source(old, self._disk, cloudinit=drive.cloudinit, mirror=mirror)
         limits = Bandwidth(call.rights, call.emulator.datacenter, "move", call.get("bwlimit"))
         volume = await Copying(self._host, task, limits).copy(
             source, self._vmid, self._disk, storage=call["storage"], format=call.get("format"), made=made

@@ -9,7 +9,6 @@ from nagaya.simulators.proxmox.calls.qemu.shared import host_of, start_machine, 
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu.actions import rolling_back, snapshotting
 from nagaya.simulators.proxmox.qemu.actions.saving import check_memory
-from nagaya.simulators.proxmox.qemu.cloud_init import MASK
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.tasks.runner import Silence, Task
 
@@ -69,11 +68,8 @@ def _found(call: Call, configuration: Configuration) -> dict[str, Any]:
 
 @handlers("GET", f"{_ONE}/config")
 async def shown(call: Call) -> dict[str, Any]:
-    """The options at the time of one."""
-    section = dict(_found(call, host_of(call).load(call["vmid"])))
-    if section.get("cipassword") is not None:
-        section["cipassword"] = MASK
-    return section
+    """The options at the time of one, with the password as it is kept: PVE hides it everywhere else."""
+    return dict(_found(call, host_of(call).load(call["vmid"])))
 
 
 @handlers("PUT", f"{_ONE}/config")
@@ -93,6 +89,8 @@ async def describe(call: Call) -> None:
 async def rollback(call: Call) -> str:
     """Return to one."""
     host, vmid = host_of(call), call["vmid"]
+    if call.get("start"):
+        call.rights.check(f"/vms/{vmid}", ["VM.PowerMgmt"])
 
     async def work(task: Task) -> None:
         async with host.migration_lock(vmid, task):

@@ -66,8 +66,7 @@ class Update:
             given["cpuunits"] = clamped(given["cpuunits"], self._call.node.control_groups)
         if not (self._delete or self._revert or given):
             raise Failure("no options specified\n")
-        if cdrom := given.pop("cdrom", None):
-            given["ide2"] = cdrom if "media=" in cdrom else f"{cdrom},media=cdrom"
+        disks.rename_cdrom(given)
         self._check_names()
         disks.check_form(self.host, given)
         world, datacenter = self._call.emulator.world, self._call.emulator.datacenter
@@ -214,7 +213,7 @@ class Update:
         configuration.check_protection(f"can't remove unused disk '{drive.file}'")
         self._rights.check_machine(self.vmid, None, ["VM.Config.Disk"])
         if await changing.free_drive(self.host, configuration, drive, self._rights, log):
-            del configuration.options[name]
+            configuration.options.pop(name, None)
             self.host.write(configuration, log)
 
     async def _remove_drive(self, configuration: Configuration, name: str, value: str, waiting: bool, log: Log) -> None:
@@ -259,7 +258,7 @@ class Update:
             _check_hardware(name, value)
             pending[name] = value
             if name == "boot":
-                self._set_boot(configuration, str(value))
+                self._set_boot(configuration, value)
         configuration.deletions.pop(name, None)
         self.host.write(configuration, log)
 
@@ -294,7 +293,7 @@ class Update:
             configuration.pending["boot"] = boot.joined(self._order)
             self._modified.add("boot")
 
-    def _set_boot(self, configuration: Configuration, value: str) -> None:
+    def _set_boot(self, configuration: Configuration, value: Any) -> None:
         devices = boot.order(value)
         for device in devices:
             known = (configuration.get(device), configuration.pending.get(device), self._given.get(device))

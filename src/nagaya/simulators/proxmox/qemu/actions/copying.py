@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
+from nagaya.simulators.proxmox.qemu.actions.freezing import freeze, freezer, thaw
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.drives import CLOUDINIT_SIZE, TPM_SIZE, Drive
+from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.storage import Volume
 from nagaya.simulators.proxmox.storages.footprint import empty_file
 from nagaya.simulators.proxmox.storages.usage import takes_whole_size
@@ -35,10 +37,8 @@ class Source:
     """The drive that it is in its machine, for the log."""
     snapshot: str | None = None
     cloudinit: bool = False
-    mirror: bool = False
-    """Whether it is the disk of a running machine, which copies it by itself."""
-    agent: bool = False
-    """Whether the machine can be asked to hold still meanwhile; otherwise it is stopped for a moment."""
+    mirror: Guest | None = None
+    """The running machine whose disk it is, and which copies it by itself."""
     last: bool = True
     """Whether no other disk of the machine is copied after it: all copies are finished in the same moment."""
 
@@ -99,15 +99,17 @@ class Copying:
         self._limit = self._bandwidth.between([origin_storage.name, storage]) or None
         target = volumes.storage(storage or origin_storage.name)
         wanted = volumes.resolve_format(target, format or origin_name.format.removeprefix("ova+"))
-        if key == "tpmstate0":
-            wanted = "raw"
+        if format and format != wanted:
+            self._log.say(
+                f"format '{format}' is not supported by the target storage '{target.name}' - using '{wanted}' instead"
+            )
         name, size, origin = None, CLOUDINIT_SIZE, None
         if source.cloudinit:
             name = f"vm-{vmid}-cloudinit" + (f".{wanted}" if target.type in FILE_TYPES else "")
         else:
             if (origin := volumes.find(source.volume)) is None:
                 raise Failure(f"volume '{source.volume}' does not exist\n")
-            size = TPM_SIZE if key == "tpmstate0" else origin.size
+            size = TPM_SIZE if key == "tpmstate0" else origin.capacity
         volume = await volumes.allocate(self._log, target.name, vmid, wanted, size, name)
         made.append(volume.id)
         self._log.say(f"allocated target volume '{volume.id}'")
@@ -120,14 +122,16 @@ class Copying:
             volume.used, volume.system, volume.data = max(origin.used, volume.used), origin.system, origin.data
         elif source.last and self._jobs:
             self._log.say("all 'mirror' jobs are ready")
-            self._finish(source, same=False)
+            await self._finish(source, same=False)
         return volume
 
     async def take_file(self, file: Volume, vmid: int, *, storage: str, format: str | None, made: list[str]) -> Volume:
         """A disk with what is in a file."""
         volumes = self._host.volumes
         wanted = volumes.resolve_format(volumes.storage(storage), format or file.format)
-        volume = await volumes.allocate(self._log, storage, vmid, wanted, file.size)
+        if format and format != wanted:
+            self._log.say(f"format '{format}' is not supported by the target storage - using '{wanted}' instead")
+        volume = await volumes.allocate(self._log, storage, vmid, wanted, file.capacity)
         made.append(volume.id)
         await self._transfer(Source(file.id), file, volume)
         volume.used, volume.system, volume.data = max(file.used, volume.used), file.system, file.data
@@ -135,7 +139,7 @@ class Copying:
 
     async def _transfer(self, source: Source, origin: Volume, volume: Volume) -> None:
         await self._log.step("copy")
-        bookkeeping = max(SMALLEST, empty_file(origin.format, origin.size, linked=origin.parent is not None))
+        bookkeeping = max(SMALLEST, empty_file(origin.format, origin.capacity, linked=origin.parent is not None))
         data = origin.used if origin.used > bookkeeping else 0
         seconds = self._seconds(origin, data)
         if source.mirror:
@@ -143,21 +147,21 @@ class Copying:
             return
         command = self._command(source, origin, volume)
         with interruptible(self._log, f"copy failed: command '{command}' failed: interrupted by signal\n"):
-            self._tell(0, origin.size)
+            self._tell(0, origin.capacity)
             await self._pass(data, origin, seconds, volume, command)
-        self._tell(100, origin.size)
+        self._tell(100, origin.capacity)
 
     def _seconds(self, origin: Volume, data: int) -> float:
         if self._limit:
             return data / 1024 / self._limit
-        return self._host.emulator.pace.full_clone_per_gib * origin.size / (1 << 30)
+        return self._host.emulator.pace.full_clone_per_gib * origin.capacity / (1 << 30)
 
     async def _pass(self, data: int, origin: Volume, seconds: float, volume: Volume, command: str) -> None:
         if not data:
             await asyncio.sleep(seconds)
             if origin.format == "raw":
                 # Such a file does not say that it is empty, so the tool has gone through it.
-                self._tell(100, origin.size)
+                self._tell(100, origin.capacity)
             return
         # The tool reports whenever another hundredth is done.
         stride = max(1, -(-data // (100 * CHUNK))) * CHUNK
@@ -173,7 +177,7 @@ class Copying:
             await asyncio.sleep(seconds * step / data)
             done += step
             volume.used = max(volume.used, done)
-            self._tell(100 * done / data, origin.size)
+            self._tell(100 * done / data, origin.capacity)
 
     def _tell(self, percent: float, size: int) -> None:
         shown = f"{percent:.2f}"
@@ -182,29 +186,45 @@ class Copying:
 
     async def _mirror(self, source: Source, origin: Volume, volume: Volume, seconds: float) -> None:
         job = f"mirror-{source.drive}"
-        limit = f" with bandwidth limit: {self._limit} KB/s" if self._limit else ""
+        limit = f" with bandwidth limit: {self._limit} KiB/s" if self._limit else ""
         self._log.say(f"drive mirror is starting for drive-{source.drive}{limit}")
-        self._log.say(f"{job}: transferred 0.0 B of {rendered(origin.size)} (0.00%) in 0s")
+        self._log.say(f"{job}: transferred 0.0 B of {rendered(origin.capacity)} (0.00%) in 0s")
         await asyncio.sleep(seconds)
-        size = rendered(origin.size)
+        size = rendered(origin.capacity)
         self._log.say(f"{job}: transferred {size} of {size} (100.00%) in {lasting(seconds)}, ready")
         self._jobs.append(job)
         self._log.say("all 'mirror' jobs are ready")
         if source.last:
-            self._finish(source, same=volume.vmid == origin.vmid)
+            await self._finish(source, same=volume.vmid == origin.vmid)
 
-    def _finish(self, source: Source, *, same: bool) -> None:
+    async def _finish(self, source: Source, *, same: bool) -> None:
         jobs, self._jobs = sorted(self._jobs), []
-        if same:
-            for job in jobs:
-                self._log.say(f"{job}: Completing block job...")
-                self._log.say(f"{job}: Completed successfully.")
-            ends = [f"{job}: mirror-job finished" for job in jobs]
+        if not same and source.mirror is not None:
+            await self._cut(source.mirror, jobs)
+            return
+        for job in jobs:
+            self._log.say(f"{job}: Completing block job...")
+            self._log.say(f"{job}: Completed successfully.")
+        for job in jobs:
+            self._log.say(f"{job}: mirror-job finished")
+
+    async def _cut(self, guest: Guest, jobs: list[str]) -> None:
+        """End the copies while nothing is written: by the agent's doing, or by stopping the machine for a moment."""
+        agent = await freezer(self._host, guest, guest.config, self._log)
+        if agent is None:
+            self._log.say("suspend vm")
         else:
-            first, last = ("freeze filesystem", "unfreeze filesystem") if source.agent else ("suspend vm", "resume vm")
-            ends = [first, *(f"{job}: Cancelling block job" for job in jobs), *(f"{job}: Done." for job in jobs), last]
-        for line in ends:
-            self._log.say(line)
+            self._log.say("issuing guest agent 'guest-fsfreeze-freeze' command")
+            await freeze(agent, self._log)
+        for job in jobs:
+            self._log.say(f"{job}: Cancelling block job")
+        for job in jobs:
+            self._log.say(f"{job}: Done.")
+        if agent is None:
+            self._log.say("resume vm")
+        else:
+            self._log.say("issuing guest agent 'guest-fsfreeze-thaw' command")
+            await thaw(agent, self._log)
 
     def _command(self, source: Source, origin: Volume, volume: Volume) -> str:
         volumes = self._host.volumes

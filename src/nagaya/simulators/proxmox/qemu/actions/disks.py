@@ -7,7 +7,7 @@ from typing import Any
 
 from nagaya.simulators.proxmox.access.rights import Rights
 from nagaya.simulators.proxmox.failure import Failure, ParameterFailure
-from nagaya.simulators.proxmox.qemu import options
+from nagaya.simulators.proxmox.qemu import firmware_keys, options
 from nagaya.simulators.proxmox.qemu.actions.copying import rendered
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.actions.importing import Importing
@@ -56,6 +56,13 @@ def check_volume(rights: Rights, host: Host, vmid: int | None, volume: str, cont
         rights.check(f"/vms/{name.vmid}", ["VM.Config.Disk"])
     else:
         raise Failure(f"missing privileges to access {volume}\n")
+
+
+def rename_cdrom(given: Options) -> None:
+    """Write the old name of the usual CD-ROM as what it means. Changes `given`."""
+    if cdrom := given.get("cdrom"):
+        del given["cdrom"]
+        given["ide2"] = cdrom if "media=" in cdrom else f"{cdrom},media=cdrom"
 
 
 def check_form(host: Host, given: Options) -> None:
@@ -128,9 +135,10 @@ def check_access(
         if source := drive.values.get("import-from"):
             _check_source(rights, host, vmid, drive.key, str(source), extraction)
     for key in sorted(key for key in given if options.family(key) == "unused"):
-        volume = parse_drive(key, str(given[key]))
+        text = str(given[key] or "")
+        volume = parse_drive(key, text)
         if volume is None:
-            raise ParameterFailure({key: f"failed to parse value '{given[key]}'"})
+            raise ParameterFailure({key: f"failed to parse value '{text}'"})
         check_volume(rights, host, vmid, volume.file, "images")
     if given.get("vmstatestorage") is not None:
         rights.check(f"/storage/{given['vmstatestorage']}", ["Datastore.AllocateSpace"])
@@ -239,11 +247,17 @@ class Making:
         if source is not None:
             importing = Importing(self._host, self._rights, self._configuration.vmid, self._log, self._made)
             volume = await importing.take(str(source), drive.key, storage_name, format)
+            if self._configuration.template and split_id(str(source)) is None:
+                # PVE forgets it for what it takes from a storage.
+                volume = await self._host.volumes.make_base(self._log, volume.id)
+                self._made[-1] = volume.id
             drive.file, drive.values["size"] = volume.id, volume.size
             return drive.text()
         size = {"tpmstate0": TPM_SIZE, "efidisk0": _efi_size(drive)}.get(drive.key, gibibytes(number))
         volume = await self._host.volumes.allocate(self._log, storage_name, self._configuration.vmid, format, size)
         if drive.key == "efidisk0":
+            if drive.values.get("pre-enrolled-keys"):
+                drive.values["ms-cert"] = firmware_keys.NEWEST
             for percent in (0, 100, 100):
                 told = f"{rendered(size * percent / 100)} of {rendered(size)} ({percent:.2f}%)"
                 self._log.say(f"transferred {told}")
@@ -257,7 +271,8 @@ class Making:
         vmid = self._configuration.vmid
         check_volume(self._rights, self._host, vmid, drive.file)
         if split_id(drive.file) is None:
-            return drive.text()
+            # Devices of the host: it has none to give away.
+            raise Failure(f"volume {drive.file} does not exist\n")
         storage, name = self._host.volumes.parse(drive.file)
         asked = drive.values.get("format")
         if asked and asked != name.format:
@@ -278,26 +293,17 @@ def _efi_size(drive: Drive) -> int:
     return EFI_SIZE if drive.values.get("efitype") == "4m" else OLD_EFI_SIZE
 
 
-def owned_volumes(host: Host, configuration: Configuration) -> list[str]:
-    """The volumes that go with a machine when it is destroyed, in PVE's order."""
+def referenced_volumes(configuration: Configuration) -> list[str]:
+    """The volumes that a file names and that may go with the machine when it is destroyed, in PVE's order."""
     found: list[str] = []
 
-    def add(volume: str) -> None:
-        if split_id(volume) and volume not in found and host.volumes.owner(volume) == configuration.vmid:
-            found.append(volume)
-
     def add_all(section: Options) -> None:
-        for drive in drives_of(section):
-            if not drive.plain_cdrom:
-                add(drive.file)
+        found.extend(drive.file for drive in drives_of(section) if not drive.plain_cdrom)
         if section.get("vmstate"):
-            add(str(section["vmstate"]))
-        for key in sorted(key for key in section if options.family(key) == "unused"):
-            add(str(section[key]))
+            found.append(str(section["vmstate"]))
+        found.extend(str(section[key]) for key in sorted(key for key in section if options.family(key) == "unused"))
 
     add_all(configuration.options)
-    for snapshot in configuration.snapshots.values():
-        if snapshot.get("vmstate"):
-            add(str(snapshot["vmstate"]))
+    found.extend(str(snapshot["vmstate"]) for snapshot in configuration.snapshots.values() if snapshot.get("vmstate"))
     add_all(configuration.pending)
-    return found
+    return [volume for volume in found if split_id(volume)]

@@ -59,7 +59,7 @@ class Importing:
         if guest.node != host.node:
             raise Failure(f"owner VM {owner} not on local node\n")
         drive = next((drive.key for drive in drives_of(guest.config) if drive.file == volume), None)
-        source = Source(volume, drive, mirror=guest.running and drive is not None)
+        source = Source(volume, drive, mirror=guest if guest.running and drive is not None else None)
         if guest.vmid == self._vmid:
             yield source
             return

@@ -10,11 +10,10 @@ import asyncio
 from typing import Any
 
 from nagaya.simulators.proxmox.failure import Failure
-from nagaya.simulators.proxmox.guests.backend import Agent, AgentError
 from nagaya.simulators.proxmox.qemu import options
+from nagaya.simulators.proxmox.qemu.actions.freezing import freeze, freezer, thaw
 from nagaya.simulators.proxmox.qemu.actions.host import Host
 from nagaya.simulators.proxmox.qemu.actions.saving import running_machine, save_state, state_storage
-from nagaya.simulators.proxmox.qemu.actions.stopping import agent_answers, agent_enabled
 from nagaya.simulators.proxmox.qemu.configuration import Configuration, drives_of
 from nagaya.simulators.proxmox.state.guest import Options
 from nagaya.simulators.proxmox.storages.volume_name import FILE_TYPES
@@ -50,12 +49,9 @@ async def create(
     running = guest.process is not None
     frozen = None
     if running and not snapshot.get("vmstate"):
-        if not _freezes(configuration.options):
-            log.say("skipping guest filesystem freeze - disabled in VM options")
-        elif (frozen := await agent_answers(host, guest)) is None:
-            log.say("skipping guest filesystem freeze - agent configured but not running?")
-        else:
-            await frozen.ask("fsfreeze-freeze", {})
+        frozen = await freezer(host, guest, configuration.options, log)
+    if frozen is not None:
+        await freeze(frozen, log)
     done: list[str] = []
     try:
         with interruptible(log):
@@ -66,7 +62,7 @@ async def create(
         raise Failure(f"{failure.text}\n") from None
     finally:
         if frozen is not None:
-            await _thaw(frozen, log)
+            await thaw(frozen, log, prefix="guest-fsfreeze-thaw problems - ")
     async with host.lock(vmid, log):
         configuration = host.load(vmid)
         if configuration.lock != "snapshot":
@@ -77,20 +73,6 @@ async def create(
         del configuration.options["lock"]
         configuration.options["parent"] = name
         host.write(configuration, log)
-
-
-def _freezes(section: Options) -> bool:
-    if not agent_enabled(section):
-        return False
-    parts = options.parts("agent", str(section["agent"]))
-    return parts.get("guest-fsfreeze", True) is not False
-
-
-async def _thaw(agent: Agent, log: Log) -> None:
-    try:
-        await agent.ask("fsfreeze-thaw", {})
-    except AgentError as error:
-        log.say(f"guest-fsfreeze-thaw problems - {error.description}")
 
 
 async def _prepare(host: Host, vmid: int, name: str, log: Log, *, memory: bool, description: str | None) -> Options:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.guests.boot_data import read_boot_data
-from nagaya.simulators.proxmox.qemu import boot, machine_types, options
+from nagaya.simulators.proxmox.qemu import boot, firmware_keys, machine_types, options
 from nagaya.simulators.proxmox.qemu.actions.boot_drive import generate
 from nagaya.simulators.proxmox.qemu.actions.changing import apply
 from nagaya.simulators.proxmox.qemu.actions.host import Host
@@ -58,7 +58,7 @@ async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = Fal
     if guest.process is not None:
         raise Failure(f"VM {vmid} already running\n")
     resumed = suspended or configuration.options.get("vmstate") is not None
-    if configuration.pending or configuration.deletions:
+    if not resumed and (configuration.pending or configuration.deletions):
         await apply(host, configuration, log)
         configuration = host.load(vmid)
     if await generate(host, configuration, log):
@@ -72,6 +72,7 @@ async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = Fal
         log.say("Resuming suspended VM")
         machine = configuration.options.get("runningmachine")
     _activate(host, configuration)
+    firmware_keys.warn_of_old(vmid, configuration.options, log)
     _check_command(host, configuration, log, machine)
     await log.step("start")
     await asyncio.sleep(host.emulator.pace.start)
@@ -79,6 +80,9 @@ async def start_locked(host: Host, vmid: int, log: Log, *, skip_lock: bool = Fal
     host.emulator.machines.power_on(
         guest, configuration.options, _system(host, configuration), _boot_data(host, configuration)
     )
+    if (process := host.process(vmid)) is not None and _held_back(configuration.options):
+        process.status = "prelaunch"
+        host.emulator.machines.backend.pause(vmid, True)
     if resumed:
         await _forget_state(host, configuration, log)
 
@@ -137,6 +141,8 @@ def _check_command(host: Host, configuration: Configuration, log: Log, machine: 
     if section.get("vga") and options.parts("vga", str(section["vga"])).get("type") == "virtio-gl":
         raise Failure("missing libraries for 'virtio-gl' detected! Please install 'libgl1' and 'libegl1'\n")
     check_memory(section, pluggable="memory" in hotplug(section.get("hotplug")))
+    if section.get("rng0") and options.parts("rng0", str(section["rng0"])).get("source") == "/dev/hwrng":
+        raise Failure("cannot create VirtIO RNG device: source file '/dev/hwrng' doesn't exist\n")
     machine_types.check_clipboard(section.get("vga"))
     single = section.get("scsihw") == "virtio-scsi-single"
     for drive in configuration.drives():
@@ -177,8 +183,21 @@ def _check_qemu(host: Host, configuration: Configuration, log: Log) -> None:
         raise Failure("start failed: QEMU exited with code 1\n")
 
 
+def _held_back(section: Options) -> bool:
+    """Whether QEMU waits for somebody to say that it may go on."""
+    return bool(section.get("freeze")) or "-S" in _words(str(section.get("args", "")))
+
+
+def _words(args: str) -> list[str]:
+    """What PVE hands on to QEMU; of a text with a quote that is never closed it is nothing."""
+    try:
+        return shlex.split(args)
+    except ValueError:
+        return []
+
+
 def _last_words(host: Host, vmid: int, section: Options) -> Iterator[list[str]]:
-    for word in shlex.split(str(section.get("args", ""))):
+    for word in _words(str(section.get("args", ""))):
         if word.startswith("-") and word not in _QEMU_OPTIONS and f"-{word.lstrip('-')}" not in _QEMU_OPTIONS:
             yield [f"kvm: {word}: invalid option"]
     model = options.parts("cpu", str(section["cpu"])).get("cputype") if section.get("cpu") else None

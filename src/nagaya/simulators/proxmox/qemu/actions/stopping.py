@@ -73,21 +73,27 @@ async def stop_locked(
     if not skip_lock:
         configuration.check_lock()
     if timeout is None and shutdown and configuration.options.get("startup"):
-        down = options.parts("startup", str(configuration.options["startup"])).get("down")
-        timeout = int(down) if down else None
+        down = int(options.listed(str(configuration.options["startup"])).get("down") or 0)
+        timeout = down or None
     await log.step("stop")
     if shutdown:
         await _ask(host, guest, configuration.options, log)
         if not await _gone(guest, PATIENCE if timeout is None else timeout):
             if not force:
                 raise Failure("VM quit/powerdown failed - got timeout\n")
-            log.say("VM still running - terminating now with SIGTERM")
-            await asyncio.sleep(host.emulator.pace.stop)
-            host.emulator.machines.power_off(guest)
+            await _end(host, guest, log, late=True)
     else:
-        await asyncio.sleep(host.emulator.pace.stop)
-        host.emulator.machines.power_off(guest)
+        await _end(host, guest, log, late=timeout is not None and timeout <= 1)
     await _apply_pending(host, vmid, log)
+
+
+async def _end(host: Host, guest: Guest, log: Log, *, late: bool) -> None:
+    """End the process. It takes a moment, which is too long for who has no second to spare: `late` says so."""
+    if late:
+        log.say("VM still running - terminating now with SIGTERM")
+    await asyncio.sleep(host.emulator.pace.stop)
+    if guest.process is not None:
+        host.emulator.machines.power_off(guest)
 
 
 async def _ask(host: Host, guest: Guest, section: Options, log: Log) -> None:
@@ -103,12 +109,12 @@ async def _ask(host: Host, guest: Guest, section: Options, log: Log) -> None:
 
 
 async def _gone(guest: Guest, timeout: int) -> bool:
-    """Look once a second whether the machine is off."""
+    """Look once a second whether the machine is off; what happens in the last of them is not seen any more."""
     for _ in range(timeout):
         if guest.process is None:
             return True
         await asyncio.sleep(1)
-    return guest.process is None
+    return False
 
 
 async def _apply_pending(host: Host, vmid: int, log: Log) -> None:
