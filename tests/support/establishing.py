@@ -3,7 +3,7 @@ embedded management API, and a process that can die at any call to either."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +12,7 @@ from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
 from nagaya.apiserver.server import ApiServer
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Token, Trust
-from nagaya.infrastructure.proxmox.client.transport import Answer, Request
+from nagaya.infrastructure.proxmox.client.transport import Answer, NotSent, Request
 from nagaya.infrastructure.proxmox.connection.establishing.establish import Established, clear, establish
 from nagaya.infrastructure.proxmox.connection.establishing.login import login
 from nagaya.infrastructure.proxmox.connection.establishing.management import Management
@@ -62,12 +62,15 @@ class Life:
 
 
 class _MortalProxmox(Valid):
-    def __init__(self, inner: ToEmulator, version: str, life: Life) -> None:
+    def __init__(self, inner: ToEmulator, version: str, life: Life, strangers: Collection[str] = frozenset()) -> None:
         super().__init__(inner, version)
         self._life = life
+        self._strangers = strangers
 
     async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
         self._life.before()
+        if trust.authority is not None and endpoint.host in self._strangers:
+            raise NotSent(f"the certificate of {endpoint} is not trusted: it is self-signed")
         known = not request.path.endswith("/certificates/info")  # PVE has it
         answer = await (super().send if known else self._inner.send)(endpoint, trust, request)
         self._life.after()
@@ -99,13 +102,15 @@ class Office:
     server: ApiServer | None = None
     """The management API, if it is an embedded one."""
     said: list[str] = field(default_factory=list)
+    strangers: frozenset[str] = frozenset()
+    """Hosts whose certificates the authority of the cluster did not sign."""
 
     @property
     def access(self) -> Access:
         return self.emulator.datacenter.access
 
     def connect(self, facts: Facts, life: Life | None = None) -> Proxmox:
-        transport = _MortalProxmox(ToEmulator(self.emulator), self.emulator.version, life or Life())
+        transport = _MortalProxmox(ToEmulator(self.emulator), self.emulator.version, life or Life(), self.strangers)
         return Proxmox(facts, self.world, transport=transport)
 
     def root(self) -> Proxmox:

@@ -38,8 +38,8 @@ _REPLICAS: Final = {
     "status_replicas_available": ("available_replicas", "Machines that are ready for long enough."),
     "status_replicas_updated": ("up_to_date_replicas", "Machines that are as declared."),
 }
-_SETS: Final = (MACHINE_DEPLOYMENTS, MACHINE_SETS, KUBEADM_CONTROL_PLANES, HOSTED_CONTROL_PLANES)
-_TOLD: Final = (CLUSTERS, MACHINES, *_SETS)
+_SETS: Final[tuple[Kind[Any], ...]] = (MACHINE_DEPLOYMENTS, MACHINE_SETS, KUBEADM_CONTROL_PLANES, HOSTED_CONTROL_PLANES)
+_TOLD: Final[tuple[Kind[Any], ...]] = (CLUSTERS, MACHINES, *_SETS)
 
 
 class StateMetrics(Collector):

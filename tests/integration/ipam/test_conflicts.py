@@ -111,6 +111,11 @@ def test_a_global_pool_serves_all_namespaces_and_never_what_a_namespace_holds(pl
             made = global_pool(name, "10.77.0.12")
             await lab.client.create(KINDS[GLOBAL], made)
         await lab.client.create(KINDS["IPAddressClaim"], claim("x", name, namespace=other, kind=GLOBAL))
+        await lab.create(claim("wrong", name, namespace=where))
+        await refused(
+            lab, "wrong", "PoolNotReady", f"There is GlobalInClusterIPPool {name}, which serves other claims."
+        )
+        await lab.delete("IPAddressClaim", "wrong")
 
         async def elsewhere() -> bool:
             return bool((await lab.client.list(KINDS["IPAddress"], other)).items)

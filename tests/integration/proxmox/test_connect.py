@@ -8,7 +8,7 @@ import pytest
 
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
 from nagaya.cli.in_process import InProcessTransport
-from nagaya.infrastructure.proxmox.client import Facts, Proxmox, Token, Trust
+from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client.errors import Unauthorized
 from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unsuitable
 from nagaya.infrastructure.proxmox.connection.establishing.establish import adopt
@@ -18,15 +18,17 @@ from nagaya.infrastructure.proxmox.connection.establishing.management import (
     Management,
     NotManaged,
 )
-from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked
+from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked, Plan, plan
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import USUAL
 from nagaya.kube.client import Client
 from nagaya.kube.patches import Merge
+from nagaya.pki.certificates import to_pem
 from nagaya.simulators.proxmox.state.access import Token as KnownToken
 from nagaya.simulators.proxmox.state.access import User
+from nagaya.simulators.proxmox.web.certificates import authority, host_certificate
 from support.establishing import HOSTS, NAME, NAMESPACE, SCOPE, Died, Life, Office, play, without
 from support.pveum import run_all
 
@@ -272,6 +274,55 @@ def test_a_connection_of_another_data_center_is_left_alone() -> None:
         await office.client.patch(PROXMOX_CONNECTIONS, NAMESPACE, NAME, patch, subresource="status")
         with pytest.raises(Unsuitable, match="belongs to the Proxmox VE elsewhere-0123456789"):
             await office.make()
+
+    play(scenario)
+
+
+async def _planned_by_a_fingerprint(office: Office, hosts: tuple[Endpoint, ...] = HOSTS) -> Plan:
+    management, root, datacenter = await office.stored(), office.root(), office.emulator.datacenter
+    signer = authority(office.world.clock)
+    datacenter.authority = to_pem(signer.certificate).decode()
+    for node in datacenter.nodes.values():
+        node.certificate = host_certificate(signer, node.name, [], office.world.clock).pair.certificate.decode()
+    try:
+        asked = Asked(hosts, Trust(fingerprints=("ab" * 32,)), SCOPE)
+        return await plan(asked, root, office.connect, management)
+    finally:
+        await root.close()
+
+
+def test_a_host_that_is_off_keeps_no_other_from_being_recognised() -> None:
+    async def scenario(office: Office) -> None:
+        office.emulator.datacenter.nodes["pve2"].online = False
+        planned = await _planned_by_a_fingerprint(office)
+        assert planned.wanted.trust.authority
+        assert any(note.startswith("https://pve2:8006 does not answer now") for note in planned.notes)
+
+    play(scenario)
+
+
+def test_a_host_that_the_authority_of_the_cluster_does_not_know_is_named() -> None:
+    async def scenario(office: Office) -> None:
+        office.strangers = frozenset({"pve3"})
+        with pytest.raises(Unsuitable, match=r"\(https://pve3:8006 is not known by the authority.*--ca-file"):
+            await _planned_by_a_fingerprint(office)
+
+    play(scenario)
+
+
+def test_endpoints_that_go_are_told_and_naming_some_changes_none() -> None:
+    async def scenario(office: Office) -> None:
+        await office.make()
+        fewer = await _planned_by_a_fingerprint(office, HOSTS[1:2])
+        assert not [note for note in fewer.notes if "Endpoints" in note]
+        assert fewer.wanted.endpoints == HOSTS
+        await office.client.patch(
+            PROXMOX_CONNECTIONS, NAMESPACE, NAME, Merge({"spec": {"endpoints": ["https://old:8006"]}})
+        )
+        other = await _planned_by_a_fingerprint(office, HOSTS[:1])
+        assert (
+            "Endpoints: https://pve1:8006 in place of https://old:8006. Name those, too, to keep them." in other.notes
+        )
 
     play(scenario)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -47,7 +48,18 @@ async def test_a_certificate_is_judged_by_whom_is_trusted(web: Web) -> None:
 
 
 async def test_where_nobody_answers_is_said(web: Web) -> None:
-    with pytest.raises(NoCertificate, match=r"https://127.0.0.1:1 cannot be reached: "):
+    with pytest.raises(NoCertificate, match=r"https://127.0.0.1:1 cannot be reached: Connection refused\. See whether"):
         await shown(endpoint("127.0.0.1:1"))
-    with pytest.raises(NoCertificate, match="cannot be reached"):
+    with pytest.raises(NoCertificate, match=r"cannot be reached: .*\. Check the name"):
         await shown(endpoint("nowhere.invalid"))
+
+
+async def test_what_speaks_no_tls_is_told_from_what_is_off() -> None:
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(NoCertificate, match=r"no TLS comes about .*\. Something else listens there"):
+            await shown(endpoint(f"127.0.0.1:{port}"))

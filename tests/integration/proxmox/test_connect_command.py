@@ -153,7 +153,7 @@ async def test_a_token_made_by_the_printed_commands_is_stored_without_a_password
     [
         ("wrong", (), 6, "The password is wrong"),
         ("demo-password", ("--storage", "nowhere"), 1, "There is no storage for disks"),
-        ("demo-password", ("--user", "root"), 6, "written name@realm"),
+        ("demo-password", ("--user", "somebody@pam"), 6, "written name@realm"),
     ],
     ids=["password", "storage", "user"],
 )

@@ -8,9 +8,10 @@ import pytest
 from nagaya.infrastructure.proxmox.client import Facts, Token, Trust
 from nagaya.infrastructure.proxmox.privileges.held import Held
 from nagaya.infrastructure.proxmox.privileges.image import ImageScope, image_missing
+from nagaya.infrastructure.proxmox.privileges.missing import Missing
 from nagaya.infrastructure.proxmox.privileges.operations import Feature, Release
 from nagaya.infrastructure.proxmox.privileges.place import Scope
-from nagaya.infrastructure.proxmox.privileges.preflight import Missing, Preflight, preflight
+from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
 from nagaya.infrastructure.proxmox.privileges.setup import USUAL
 from support.establishing import HOSTS, SCOPE, Office, play, without
 from support.pveum import run as pveum

@@ -30,7 +30,7 @@ BAKED = replace(IMAGE, kubernetes="v1.36.3")
 
 
 @pytest.mark.parametrize("image", [IMAGE, BAKED], ids=["plain", "baked"])
-def test_machines_are_made_from_an_image_by_the_selector_that_is_printed(image: Image) -> None:
+def test_capmox_525_cappx_18_machines_are_made_from_an_image_by_the_selector_that_is_printed(image: Image) -> None:
     async def scenario(yard: Yard) -> None:
         client = yard.there.client
         yard.control.add_source(URL, Source(size=1 << 30, checksums={"sha512": "ab" * 64}, system="debian"))
@@ -141,7 +141,7 @@ def test_the_selector_of_a_connection_counts_too() -> None:
 
 def test_a_connection_is_read_as_controllers_read_it() -> None:
     async def scenario(plane: ProxmoxPlane) -> None:
-        with pytest.raises(NoWay, match=r"has no ProxmoxConnection: make one with `nagaya proxmox connect`"):
+        with pytest.raises(NoWay, match=r"has no ProxmoxConnection: make one with `nagaya proxmox connect URL -n "):
             await by_connection(plane.client, NAMESPACE)
         with pytest.raises(NoWay, match="ProxmoxConnection default/nope does not exist"):
             await by_connection(plane.client, NAMESPACE, "nope")

@@ -107,7 +107,7 @@ def test_a_cluster_may_claim_its_own_endpoint_and_nobody_else_may() -> None:
     assert wait(planned, "thief") == Wait(
         ALLOCATION_FAILED,
         "The annotation ipam.nagaya.dev/address asks for 10.0.0.10, which is the control plane endpoint of Cluster "
-        "default/shop.",
+        "default/shop. Ask for another of 10.0.0.10-10.0.0.11, or remove the annotation to get any.",
     )
 
 
@@ -130,8 +130,12 @@ def test_a_claim_gets_the_address_that_it_asks_for() -> None:
     ("wants", "why"),
     [
         ("nonsense", "nonsense, which is no address."),
-        ("10.0.1.1", "10.0.1.1, which InClusterIPPool default/pool does not have to give."),
-        ("10.0.0.1", "10.0.0.1, which InClusterIPPool default/pool does not have to give."),
+        ("10.0.1.1", "10.0.1.1, which InClusterIPPool default/pool does not list, or excludes."),
+        ("10.0.0.1", "10.0.0.1, which is the gateway of InClusterIPPool default/pool."),
+        (
+            "10.0.0.255",
+            "10.0.0.255, which InClusterIPPool default/pool keeps back, as it stands for the network itself.",
+        ),
         ("10.0.0.10", "10.0.0.10, which is held by IPAddressClaim default/a. The claim gets it as soon as it is free."),
         (
             "10.0.0.11",
@@ -144,7 +148,9 @@ def test_a_claim_that_asks_for_what_it_cannot_have_is_told_why(wants: str, why: 
     planned = plan(seen.wanting("b", wants=wants).seen())
     assert given(planned) == {}
     asked = "The annotation ipam.nagaya.dev/address asks for "
-    assert wait(planned, "b") == Wait(ALLOCATION_FAILED, asked + why)
+    remedy = " Ask for another of 10.0.0.2-10.0.0.254, or remove the annotation to get any."
+    later = why.endswith("as soon as it is free.")
+    assert wait(planned, "b") == Wait(ALLOCATION_FAILED, f"{asked}{why}{'' if later else remedy}")
 
 
 def test_two_claims_that_ask_for_one_address_get_it_one_after_the_other() -> None:
@@ -236,6 +242,12 @@ def test_a_claim_of_a_pool_that_does_not_exist_is_told_so() -> None:
     assert wait(planned, "a").message.startswith("InClusterIPPool default/pool does not exist.")
 
 
+def test_a_claim_that_means_the_pool_of_others_is_told_whose_it_is() -> None:
+    seen = replace(Scene(None).wanting("a").seen(), namesakes=("InClusterIPPool elsewhere/pool",))
+    told = wait(plan(seen), "a").message
+    assert told.endswith("There is InClusterIPPool elsewhere/pool, which serves other claims.")
+
+
 def test_a_claim_that_goes_is_let_go_though_its_pool_does_not_exist() -> None:
     assert kinds(plan(Scene(None).holding(a="10.0.0.10").deleting("a").seen())) == [[Withdraw, ReleaseOf, LetGo]]
 
@@ -269,7 +281,8 @@ def test_a_pool_is_protected_while_it_is_used() -> None:
     going["metadata"].update(finalizers=[PROTECT_POOL], deletionTimestamp=NOW.isoformat())
     used = plan(Scene(going).holding(a="10.0.0.10").wanting("b").seen())
     assert not used.let_go
-    assert wait(used, "b") == Wait(POOL_NOT_READY, "InClusterIPPool default/pool is being deleted.")
+    message = "InClusterIPPool default/pool is being deleted. Make a claim for another pool, or the pool anew."
+    assert wait(used, "b") == Wait(POOL_NOT_READY, message)
     assert plan(Scene(going).released("10.0.0.10", 1).seen()).let_go
 
 

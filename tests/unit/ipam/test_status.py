@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nagaya.api.ipam.group import PROTECT_POOL
 from nagaya.api.ipam.in_cluster_ip_pool import (
+    DELETING,
     DISJOINT,
     ENDPOINT_GIVEN,
     EXCLUDED,
@@ -24,7 +26,7 @@ from nagaya.ipam.pool.choice import Wait
 from nagaya.ipam.pool.status import claim_status, pool_status
 from nagaya.kube.conditions import get
 from nagaya.kube.key import Key
-from support.ipam import NAMESPACE, Scene, rival, scene
+from support.ipam import NAMESPACE, NOW, Scene, pool, rival, scene
 
 SHOP = Key(NAMESPACE, "shop")
 
@@ -159,3 +161,14 @@ def test_a_claim_that_goes_or_is_paused_is_told_nothing() -> None:
     of = scene("10.0.0.10-10.0.0.20").holding(a="10.0.0.10", b="10.0.0.11").deleting("a")
     seen = replace(of, paused=frozenset("b")).seen()
     assert [claim_status(seen, each, None) for each in seen.wishes] == [None, None]
+
+
+def test_a_pool_that_goes_says_what_it_waits_for() -> None:
+    going = pool("pool", "10.0.0.10-10.0.0.12")
+    going["metadata"].update(finalizers=[PROTECT_POOL], deletionTimestamp=NOW.isoformat())
+    assert why(told(Scene(going).holding(a="10.0.0.10", b="10.0.0.11")), READY) == (
+        "False",
+        DELETING,
+        "The pool goes when its last address is given back: 2 are in use (2 by claims of namespace default without a "
+        "Cluster).",
+    )

@@ -87,11 +87,16 @@ def _overlaps(new: Content, old: Content | None, pools: Iterable[Content]) -> It
 def _strands(new: Content, addresses: Iterable[Content]) -> Iterator[FieldError]:
     """Addresses that are in use must stay in the pool, the gateway and what is excluded included."""
     left = giveable(_spec(new))
-    numbers = (number_of(text(each, "spec", "address")) for each in addresses if _is_of(each, new))
-    outside = sorted(each for each in numbers if each is not None and each not in left)
+    numbers = {_where(each): number_of(text(each, "spec", "address")) for each in addresses if _is_of(each, new)}
+    outside = {where: each for where, each in numbers.items() if each is not None and each not in left}
     if outside:
-        shown = " ".join(map(text_of, outside))
-        yield forbidden("spec", f"pool addresses do not contain allocated addresses: [{shown}]")
+        shown = " ".join(map(text_of, sorted(outside.values())))
+        more = f" and {len(outside) - _NAMED} more" if len(outside) > _NAMED else ""
+        yield forbidden(
+            "spec",
+            f"pool addresses do not contain allocated addresses: [{shown}]. IPAddressClaims that hold them: "
+            f"{', '.join(sorted(outside)[:_NAMED])}{more}. Leave them in the pool, or delete what uses them first",
+        )
 
 
 def are_neighbours(one: Content, other: Content) -> bool:

@@ -79,21 +79,27 @@ async def trusted(endpoints: tuple[Endpoint, ...], given: Trust | None) -> Trust
     from nagaya.infrastructure.proxmox.connection.establishing.certificate import NoCertificate, shown
 
     trust = given or Trust()
-    problem, answered = None, 0
-    for number, endpoint in enumerate(endpoints):
+    problem, seen = None, []
+    for endpoint in endpoints:
         try:
-            found = await shown(endpoint, trust)
+            seen.append((endpoint, await shown(endpoint, trust)))
         except NoCertificate as error:
             problem = problem or error
-            continue
-        answered += 1
+    if problem is not None and not seen:
+        raise Ended(str(problem), ExitCode.UNREACHABLE) from problem
+    if trust.fingerprints and not all(found.distrust for _, found in seen):
+        return trust  # the others are of the same cluster, and are recognised by what the one that is known says
+    for endpoint, found in seen:
         if not found.distrust:
             continue
-        if number and trust.fingerprints:
-            continue  # a host of the same cluster, which is recognised by what the first one says
         told = f"{endpoint} shows a certificate that is not trusted: {found.distrust}."
         if given is not None:
-            raise Ended(f"{told} It has the SHA-256 fingerprint {found.fingerprint}.", ExitCode.UNREACHABLE)
+            raise Ended(
+                f"{told} It has the SHA-256 fingerprint {found.fingerprint}. If that is the one of your host "
+                f"({_COMPARE}), give it with --fingerprint; if not, somebody else answers there. Nothing was sent to "
+                "it.",
+                ExitCode.UNREACHABLE,
+            )
         click.echo(
             f"{told}\n  subject      {found.subject}\n  issuer       {found.issuer}\n  valid until  "
             f"{found.ends:%Y-%m-%d}\n  SHA-256      {found.fingerprint}\nCompare it: {_COMPARE}.",
@@ -101,13 +107,11 @@ async def trusted(endpoints: tuple[Endpoint, ...], given: Trust | None) -> Trust
         )
         if not at_a_terminal():
             raise Ended(
-                "If that is the certificate of the host, say so with --fingerprint, or give its authority with "
-                "--ca-file (/etc/pve/pve-root-ca.pem).",
+                f"If that is the certificate of the host, add --fingerprint {found.fingerprint}, or give its authority "
+                "with --ca-file (/etc/pve/pve-root-ca.pem).",
                 ExitCode.UNREACHABLE,
             )
         if not click.confirm("Is this the certificate of your host?", default=False, err=True):
             raise Ended("The host is not trusted. Nothing was sent to it.", ExitCode.DECLINED)
-        trust = Trust(fingerprints=(digits_of(found.fingerprint),))
-    if problem is not None and not answered:
-        raise Ended(str(problem), ExitCode.UNREACHABLE) from problem
+        return Trust(fingerprints=(digits_of(found.fingerprint),))
     return trust

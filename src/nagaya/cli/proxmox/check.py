@@ -67,6 +67,7 @@ async def _run(
 
 async def _connections(client: Client, namespace: str, name: str | None) -> list[ProxmoxConnection]:
     from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
+    from nagaya.infrastructure.proxmox.connection.command import connect_command
     from nagaya.kube.errors import ApiError
     from nagaya.kube.transport import NoAnswer
 
@@ -77,9 +78,8 @@ async def _connections(client: Client, namespace: str, name: str | None) -> list
     found = [each for each in listed if name in (None, each.metadata.name)]
     if not found:
         what = f"ProxmoxConnection {name}" if name else "ProxmoxConnection"
-        raise Ended(
-            f"Namespace {namespace} has no {what}: make one with `nagaya proxmox connect URL`.", ExitCode.MANAGEMENT_API
-        )
+        make = connect_command(namespace, name or "")
+        raise Ended(f"Namespace {namespace} has no {what}: make one with `{make}`.", ExitCode.MANAGEMENT_API)
     return found
 
 
@@ -88,13 +88,11 @@ async def _examined(client: Client, connection: ProxmoxConnection, world: World)
     from nagaya.infrastructure.proxmox.connection.establishing.certificate import shown
     from nagaya.infrastructure.proxmox.connection.examination import Examined, Verdict, examine
     from nagaya.infrastructure.proxmox.connection.reference import connection_reference
-    from nagaya.infrastructure.proxmox.connection.source import Source, Unusable, facts_of
-    from nagaya.kube.key import Key
+    from nagaya.infrastructure.proxmox.connection.source import Unusable, facts_of, source_by
 
-    named = connection.spec.credentials_ref
-    secret = Key(named.namespace or connection.metadata.namespace, named.name)
+    source = source_by(connection)
     try:
-        facts = await facts_of(client, connection_reference(connection), Source(secret, connection))
+        facts = await facts_of(client, connection_reference(connection), source)
     except Unusable as error:
         return [Examined("connection", Verdict.BAD, str(error))]
     proxmox = Proxmox(facts, world)
@@ -102,7 +100,7 @@ async def _examined(client: Client, connection: ProxmoxConnection, world: World)
         looked = await examine(connection, facts, proxmox, shown)
     finally:
         await proxmox.close()
-    return [Examined("connection", Verdict.GOOD, f"Secret {secret} can be used."), *looked]
+    return [Examined("connection", Verdict.GOOD, f"Secret {source.secret} can be used."), *looked]
 
 
 def _is_bad(looked: list[Examined]) -> bool:

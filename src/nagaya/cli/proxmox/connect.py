@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +15,10 @@ from nagaya.cli.proxmox.failure import finish
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.privileges.operations import Feature
     from nagaya.infrastructure.proxmox.privileges.place import Scope
+
+
+_USER: Final = re.compile(r"[^@!\s]+@[^@!\s]+")
+_TOKEN: Final = re.compile(r"[^@!=\s]+@[^@!=\s]+![^@!=\s]+")
 
 
 @click.command()
@@ -149,6 +154,9 @@ def connect(
         raise click.UsageError("give one of --ca-file, --fingerprint and --insecure.")
     if rest["token"] and rest["rotate"]:
         raise click.UsageError("--rotate makes a token, and --token brings one: give one of them.")
+    _check_names(rest["user"], rest["service_user"], rest["token"])
+    if rest["token"] and rest["dry_run"]:
+        raise click.UsageError("--token changes nothing in Proxmox VE: --dry-run has nothing to show.")
     scope = Scope(
         pool=pool or "",
         template_pool=template_pool or "",
@@ -169,6 +177,24 @@ def connect(
     trust = trust_given(rest.pop("ca_file"), rest.pop("fingerprint"), rest["insecure"])
     settings = Settings(endpoints=endpoints, purpose=purpose, trust=trust, **rest)
     finish(run(settings))
+
+
+def _check_names(user: str, service_user: str | None, token: str | None) -> None:
+    """Before anybody is asked for a secret."""
+    for option, name in (("--user", user), ("--service-user", service_user)):
+        if name is not None and not _USER.fullmatch(name):
+            plain = name.strip("@") or "root"
+            raise click.BadParameter(
+                f"{name!r} has no realm: write {plain}@pam for a user of the hosts, or {plain}@pve for one of Proxmox "
+                "VE.",
+                param_hint=option,
+            )
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise click.BadParameter(
+            f"{token.partition('=')[0]!r} is not the id of a token, or its secret is there, too: write "
+            "user@realm!name. The secret is asked for, or read from --secret-file.",
+            param_hint="--token",
+        )
 
 
 def _features(scope: Scope, boot_data: str, *, ha: bool, with_images: bool) -> tuple[Feature, ...]:

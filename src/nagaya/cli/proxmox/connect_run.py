@@ -39,15 +39,19 @@ from nagaya.infrastructure.proxmox.connection.establishing.remembered import ANN
 from nagaya.infrastructure.proxmox.connection.look import is_distrusted
 from nagaya.infrastructure.proxmox.connection.reference import connection_reference
 from nagaya.infrastructure.proxmox.connection.source import Source, Unusable, facts_of
+from nagaya.infrastructure.proxmox.privileges.missing import commands
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError
 from nagaya.kube.transport import NoAnswer
 from nagaya.world import World
 
+_UNREACHED: Final = (
+    "See whether the host is on, `systemctl status pveproxy` is well there, and the address is right; then run the "
+    "same again: it goes on where it was."
+)
 GRACE: Final = 3.0
 """Seconds between a new token and the end of the old one: calls that are under way still carry that."""
-_CONTROLLERS: Final = "nagaya controllers --install-crds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +104,14 @@ async def run(settings: Settings) -> None:
         raise Ended(str(error), ExitCode.REFUSED) from error
     except HostUnreachable as error:
         new = "If the host has another certificate now, give --fingerprint or --ca-file."
-        what_next = new if is_distrusted(error) else "Run the same again: it goes on where it was."
+        what_next = new if is_distrusted(error) else _UNREACHED
         raise Ended(f"{error} {what_next}", ExitCode.UNREACHABLE) from error
     except (ProxmoxError, Unsuitable) as error:
         raise Ended(str(error), ExitCode.PROBLEM) from error
     except (NotManaged, ApiError, NoAnswer) as error:
         raise Ended(str(error), ExitCode.MANAGEMENT_API) from error
     except Incomplete as error:
-        lines = "\n".join(dict.fromkeys(f"  {each.command}" for each in error.missing))
+        lines = "\n".join(f"  {each}" for each in commands(error.missing))
         raise Ended(f"{error} Run as root on any host:\n{lines}", ExitCode.INCOMPLETE) from error
 
 
@@ -216,8 +220,6 @@ class _Run:
         except BadFacts as error:
             raise click.UsageError(f"{error}.") from error
         assert isinstance(token, Token)
-        if settings.dry_run:
-            raise click.UsageError("--token changes nothing in Proxmox VE: --dry-run has nothing to show.")
         await self._finish(await adopt(asked, token, self._connect, self._say, management), management)
 
     def _show(self, planned: Plan, management: Management | None) -> None:
@@ -253,7 +255,7 @@ class _Run:
         if condition is None:
             say(
                 f"No controller has looked at ProxmoxConnection {management.key} within {settings.wait:g} s: start "
-                f"them with `{_CONTROLLERS}`."
+                "them with `nagaya up`, or `nagaya controllers --install-crds`."
             )
         elif condition.status == "True":
             say(f"ProxmoxConnection {management.key} is ready.")

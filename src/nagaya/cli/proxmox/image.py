@@ -110,6 +110,7 @@ async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bo
         wanted,
         Teller(),
         reserved=await reserved(session.client) if session.client is not None else frozenset(),
+        users=await _users(session),
         may_clean=lambda storage: may_clean(held, storage),
     )
     try:
@@ -132,9 +133,19 @@ async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bo
     result = await run.apply(planned)
     show(result_shown(chosen, result), output, "\n".join(("", *result_lines(chosen, result))))
     if output == "text":
-        rest = "Not all hosts have it. The same command goes on from here."
+        rest = "Not all hosts have it. See to what is said above, and run the same again: it goes on from here."
         click.echo(f"\n{_usage(chosen) if result.complete else rest}")
     return None if result.complete else int(ExitCode.INCOMPLETE)
+
+
+async def _users(session: Session) -> Users:
+    """Who selects templates: nobody, as far as an API knows that has no machines on Proxmox VE."""
+    from nagaya.infrastructure.proxmox.image.users import Unaware, Users, users
+
+    try:
+        return await users(session.client) if session.client is not None else Users()
+    except Unaware:
+        return Users()
 
 
 def _check_usage(asked: dict[str, Any]) -> None:
@@ -194,15 +205,18 @@ async def _image(asked: dict[str, Any]) -> Image:
 
 async def _check(session: Session, wanted: Wanted, planned: Plan, held: Held) -> None:
     from nagaya.infrastructure.proxmox.image.lacking import lacking, subject_of
+    from nagaya.infrastructure.proxmox.privileges.missing import commands
 
     release = (await session.proxmox.cluster.version()).release
     missing = lacking(held, planned, wanted, release, subject_of(session.proxmox))
     if not missing:
         return
     lines = [f"  {each.privilege} on {each.path}, to {each.operation}" for each in missing]
-    commands = [f"  {each}" for each in dict.fromkeys(each.command for each in missing)]
-    told = "\n".join(("The credentials lack rights:", *lines, "Grant them, as root on any host:", *commands))
-    raise Ended(told, ExitCode.INCOMPLETE)
+    told = ["The credentials lack rights:", *lines, "Grant them, as root on any host:"]
+    told += [f"  {each}" for each in commands(missing)]
+    if session.way.again:
+        told += ["Or have it done, with a password of root:", f"  {session.way.again} --with-images"]
+    raise Ended("\n".join(told), ExitCode.INCOMPLETE)
 
 
 def _usage(chosen: Image) -> str:
@@ -309,6 +323,7 @@ async def _remove(
 ) -> int | None:
     """`refuses`: that something stays is a failure, as somebody named it."""
     from nagaya.infrastructure.proxmox.image import removal
+    from nagaya.infrastructure.proxmox.image.marker import RETIRED
 
     if output == "text":
         for each in found.going:
@@ -335,6 +350,11 @@ async def _remove(
     }
     done = len(found.going) - len(problems)
     said = "Nothing was done: this was a dry run." if dry_run else f"{done} removed."
+    if refuses and found.staying:
+        said += (
+            " Have what selects an image select another one, or retire it on its host (`qm set VMID --tags "
+            f"{RETIRED}`): then it can go."
+        )
     show(shown, output, said)
     return int(ExitCode.PROBLEM) if problems or (refuses and found.staying) else None
 

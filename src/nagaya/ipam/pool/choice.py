@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 from nagaya.api.ipam.group import WANTED_ADDRESS
 from nagaya.api.ipam.ip_address_claim import ALLOCATION_FAILED, POOL_EXHAUSTED, IPAddressClaim
@@ -17,6 +18,8 @@ from nagaya.ipam.pool.names import cluster_of
 from nagaya.ipam.pool.seen import Seen
 from nagaya.ipam.pool.usage import exhausted, withheld
 from nagaya.kube.key import Key
+
+_RANGES_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +88,30 @@ class Choice:
         number = number_of(wanted)
         asked = f"The annotation {WANTED_ADDRESS} asks for {wanted}"
         if number is None:
-            return Wait(ALLOCATION_FAILED, f"{asked}, which is no address.")
+            return Wait(ALLOCATION_FAILED, f"{asked}, which is no address. {self._correct()}")
         if number not in self._seen.ranges.giveable:
-            return Wait(ALLOCATION_FAILED, f"{asked}, which {self._seen.name} does not have to give.")
+            return Wait(ALLOCATION_FAILED, f"{asked}, which {self._not_given(number)}. {self._correct()}")
         if why := self._refusal(claim, number):
-            return Wait(ALLOCATION_FAILED, f"{asked}, which is {why}.")
+            return Wait(ALLOCATION_FAILED, f"{asked}, which is {why}. {self._correct()}")
         if why := self._seen.ledger.occupied.get(number, "promised to an older claim" * (number in self._given)):
             return Wait(ALLOCATION_FAILED, f"{asked}, which is {why}. The claim gets it as soon as it is free.")
         self._given.add(number)
         return number
+
+    def _not_given(self, number: int) -> str:
+        """Why the pool gives an address to nobody."""
+        ranges, name = self._seen.ranges, self._seen.name
+        if number == ranges.gateway:
+            return f"is the gateway of {name}"
+        if number in ranges.listed:
+            return f"{name} keeps back, as it stands for the network itself"
+        return f"{name} does not list, or excludes"
+
+    def _correct(self) -> str:
+        """What to do about a wish that nobody can grant."""
+        given = self._seen.ranges.giveable.ranges
+        named = f"{RangeSet(given[:_RANGES_NAMED])}{', ...' if len(given) > _RANGES_NAMED else ''}" or "the pool"
+        return f"Ask for another of {named}, or remove the annotation to get any."
 
     def _refusal(self, claim: IPAddressClaim, number: int) -> str:
         """Why an address is never given to a claim. A Cluster may have its own endpoint."""

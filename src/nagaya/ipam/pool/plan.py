@@ -98,6 +98,8 @@ class _Servant:
             self.waits[wish.key] = Wait(ALLOCATION_FAILED, message)
         elif pool is None:
             message = f"{self._seen.name} does not exist. Create it, or make a claim for another pool."
+            if self._seen.namesakes:
+                message += f" There is {', '.join(self._seen.namesakes)}, which serves other claims."
             self.waits[wish.key] = Wait(POOL_NOT_READY, message)
         elif _given(self._seen, wish):
             self._keep(wish, pool)
@@ -107,7 +109,8 @@ class _Servant:
             message = f"There is an IPAddress {wish.key} from {source} already; waiting until it is gone."
             self.waits[wish.key] = Wait(ALLOCATION_FAILED, message)
         elif pool.metadata.deleting:
-            self.waits[wish.key] = Wait(POOL_NOT_READY, f"{self._seen.name} is being deleted.")
+            message = f"{self._seen.name} is being deleted. Make a claim for another pool, or the pool anew."
+            self.waits[wish.key] = Wait(POOL_NOT_READY, message)
         elif self._seen.ranges.problem:
             message = f"The spec of {self._seen.name} cannot be used: {self._seen.ranges.problem}"
             self.waits[wish.key] = Wait(POOL_NOT_READY, message)

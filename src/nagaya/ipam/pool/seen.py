@@ -28,6 +28,7 @@ BY_POOL: Final = "pool"
 """The index of claims, addresses and reservations by their pool."""
 BY_SIDE: Final = "side"
 """The index of addresses and reservations by the side that they are on: a namespace, or the global one."""
+_NAMESAKES: Final = 3
 GLOBAL_SIDE: Final = "(global)"  # no namespace is called that
 
 
@@ -80,6 +81,8 @@ class Seen:
     paused_clusters: frozenset[Key] = frozenset()
     trusted: frozenset[str] = field(default_factory=frozenset)
     """Reservations, by uid, whose claim is there although the cache does not have it."""
+    namesakes: tuple[str, ...] = ()
+    """If there is no pool of this kind, namespace and name: those that have at least the name."""
 
     @property
     def grace(self) -> float:
@@ -133,6 +136,7 @@ def observe(rt: Runtime, kind: Kind[Any], key: Key, specs: Specs, trusted: froze
         now,
         frozenset(Key.of(each) for each in clusters if each.spec.paused),
         trusted,
+        _namesakes(cache, own) if pool is None else (),
     )
 
 
@@ -179,6 +183,11 @@ def _neighbours(cache: Cache, own: ReservedPool, specs: Specs) -> Iterator[tuple
             other = identity(kind, Key.of(each))
             if other != own and not each.metadata.deleting:
                 yield other, specs.of(other, each.spec)
+
+
+def _namesakes(cache: Cache, own: ReservedPool) -> tuple[str, ...]:
+    found = (identity(kind, Key.of(each)) for kind in KINDS for each in cache.list(kind))
+    return tuple(sorted(shown(each) for each in found if each.name == own.name and each != own))[:_NAMESAKES]
 
 
 def _reservations(cache: Cache, own: ReservedPool) -> list[IPAddressReservation]:

@@ -16,7 +16,7 @@ from nagaya.clusters.conditions import with_conditions
 from nagaya.ipam.pool.choice import Wait
 from nagaya.ipam.pool.names import Pool, cluster_of, pool_of, shown, shown_claim
 from nagaya.ipam.pool.seen import Seen, Wish
-from nagaya.ipam.pool.usage import Usage, exclusions, exhausted, usage
+from nagaya.ipam.pool.usage import Usage, exclusions, exhausted, holders, usage
 from nagaya.kube.conditions import condition
 from nagaya.kube.key import Key
 from nagaya.kube.status_change import News
@@ -48,7 +48,8 @@ def pool_status(seen: Seen, pool: Pool) -> InClusterIPPoolStatus:
 def ready(seen: Seen, pool: Pool, counts: Usage) -> Condition:
     """Whether claims are given addresses."""
     if pool.metadata.deleting:
-        message = f"{counts.used} addresses are in use." if counts.used else ""
+        number = f"{counts.used} {'is' if counts.used == 1 else 'are'} in use ({holders(seen)})"
+        message = f"The pool goes when its last address is given back: {number}." if counts.used else ""
         return condition(words.READY, False, words.DELETING, message)
     if seen.ranges.problem:
         return condition(words.READY, False, words.INVALID_SPEC, seen.ranges.problem)

@@ -76,11 +76,7 @@ def withheld(seen: Seen) -> dict[int, str]:
 
 def exhausted(seen: Seen) -> str:
     """What a claim is told that gets nothing: which pool, how many of how many are used, by whom, what to do."""
-    counts = usage(seen)
-    holders = Counter(held(seen).values()).most_common()
-    named = [f"{count} by {holder}" for holder, count in holders[:HOLDERS_NAMED]]
-    rest = sum(count for _, count in holders[HOLDERS_NAMED:])
-    who = ", ".join([*named, *([f"{rest} by others"] if rest else [])])
+    counts, who = usage(seen), holders(seen)
     sentences = [
         f"{seen.name} has no free address: {counts.used} of {counts.total} are in use{f' ({who})' if who else ''}."
     ]
@@ -89,6 +85,14 @@ def exhausted(seen: Seen) -> str:
         sentences.append(f"{counts.resting} rest after their release; the first can be given at {first:%H:%M:%S} UTC.")
     sentences.append("Add a range to spec.addresses of the pool, or delete machines or claims.")
     return " ".join(sentences)
+
+
+def holders(seen: Seen) -> str:
+    """Who has addresses of the pool, and how many: those who have most are named."""
+    found = Counter(held(seen).values()).most_common()
+    named = [f"{count} by {holder}" for holder, count in found[:HOLDERS_NAMED]]
+    rest = sum(count for _, count in found[HOLDERS_NAMED:])
+    return ", ".join([*named, *([f"{rest} by others"] if rest else [])])
 
 
 def exclusions(seen: Seen) -> str:

@@ -125,6 +125,8 @@ _RULES: Final[tuple[Rule, ...]] = (
     _rule(r"feature is not (?:supported|available)", errors.WrongState),
     _rule(r"can't clone VM to node|can't clone to non-shared storage|can't migrate", errors.WrongState),
     _rule(r"unable to get any free VMID", errors.Exhausted),
+    _rule(r"(?i)no space left on device|insufficient free space|out of space|not enough (?:free )?space|quota exceeded",
+          errors.StorageFull),
     # What was asked wrongly.
     _rule(r"no options specified|SSH public key validation error|not allowed for linked clones",
           errors.ParameterError),

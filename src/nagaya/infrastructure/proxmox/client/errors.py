@@ -8,9 +8,13 @@ one sentence: what failed, why, and what to do where that is known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_MACHINE: Final = re.compile(r"/qemu/(\d+)(?:/|$)")
+_TASK_OF: Final = re.compile(r"UPID(?::[^:]+){5}:(\d+):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,10 @@ class NotFound(ProxmoxError):
 
     def __init__(self, evidence: Evidence, what: str = "") -> None:
         self.what = what
-        super().__init__(evidence)
+        remedy = ""
+        if what == "pool" and evidence.changes:
+            remedy = "Make it in Proxmox VE (`pvesh create /pools --poolid NAME`), or name another one."
+        super().__init__(evidence, remedy)
 
 
 class Locked(ProxmoxError):
@@ -161,10 +168,11 @@ class Locked(ProxmoxError):
 
     def __init__(self, evidence: Evidence, lock: str = "") -> None:
         self.lock = lock
+        named = _MACHINE.search(evidence.path) or _TASK_OF.match(evidence.upid)
         super().__init__(
             evidence,
-            f"It is free again when the {lock or 'other'} operation ends; if none runs any more, `qm unlock <vmid>` on "
-            "the host frees it.",
+            f"It is free again when the {lock or 'other'} operation ends; if none runs any more, `qm unlock "
+            f"{named[1] if named is not None else '<vmid>'}` on the host frees it.",
         )
 
 
@@ -212,6 +220,13 @@ class Exhausted(ProxmoxError):
 
     kind = "Exhausted"
     remedy = "Widen next-id in the data center's options."
+
+
+class StorageFull(ProxmoxError):
+    """There is no space left on a storage."""
+
+    kind = "StorageFull"
+    remedy = "Free space on the storage, or name another one (storage, placement.storages)."
 
 
 class ParameterError(ProxmoxError):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import re
 import ssl
 from typing import Final
 
@@ -14,6 +16,8 @@ from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.trust import Trust, context
 
 TIMEOUT: Final = 10.0  # seconds
+_ERRNO: Final = re.compile(r"\[Errno (\d+)\]")
+"""How an error of several addresses names those of each."""
 
 
 async def greeted(endpoint: Endpoint, trust: Trust) -> bytes:
@@ -30,6 +34,20 @@ async def greeted(endpoint: Endpoint, trust: Trust) -> bytes:
         return raw
     finally:
         writer.transport.abort()
+
+
+def cause(error: BaseException) -> str:
+    """Why a connection did not come about, in the words of the system: Python's own name addresses and calls."""
+    inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
+    said = getattr(inner, "verify_message", "")
+    if said:
+        return str(said)
+    if isinstance(inner, ssl.SSLError):
+        return f"no TLS comes about ({(inner.reason or 'no reason given').lower().replace('_', ' ')})"
+    numbers = [inner.errno] if isinstance(inner, ConnectionError) and inner.errno else _ERRNO.findall(str(inner))
+    if numbers:
+        return ", ".join(dict.fromkeys(os.strerror(int(each)) for each in numbers))
+    return getattr(inner, "strerror", "") or str(inner) or type(inner).__name__
 
 
 def fingerprint_of(certificate: bytes) -> str:

@@ -21,7 +21,7 @@ from yarl import URL
 
 import nagaya
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
-from nagaya.infrastructure.proxmox.client.greeting import fingerprint_of, greeted
+from nagaya.infrastructure.proxmox.client.greeting import cause, fingerprint_of, greeted
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request
 from nagaya.infrastructure.proxmox.client.trust import BadTrust, OneOf, Trust, context
 
@@ -85,7 +85,7 @@ class HttpTransport:
             raise _no_answer(endpoint, request, broken.error) from broken.error
         except aiohttp.ClientConnectorCertificateError as error:
             known_by = await _fingerprint(endpoint)
-            raise NotSent(f"the certificate of {endpoint} is not trusted: {_cause(error)}{known_by}") from error
+            raise NotSent(f"the certificate of {endpoint} is not trusted: {cause(error)}{known_by}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _no_answer(endpoint, request, error) from error
 
@@ -140,14 +140,9 @@ def _no_answer(endpoint: Endpoint, request: Request, error: Exception) -> NoAnsw
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return NotSent(f"{endpoint} took no connection within {CONNECT_TIMEOUT:.0f} s")
     if isinstance(error, _NOT_SENT):
-        return NotSent(f"{endpoint} cannot be reached: {_cause(error)}")
+        return NotSent(f"{endpoint} cannot be reached: {cause(error)}")
     if isinstance(error, TimeoutError):
         return ReplyLost(f"{endpoint} did not answer within {request.timeout:g} s", timed_out=True)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return ReplyLost(f"{endpoint} closed the connection before it answered")
-    return ReplyLost(f"the connection to {endpoint} broke: {_cause(error)}")
-
-
-def _cause(error: Exception) -> str:
-    inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
-    return getattr(inner, "verify_message", "") or getattr(inner, "strerror", "") or str(inner) or type(inner).__name__
+    return ReplyLost(f"the connection to {endpoint} broke: {cause(error)}")

@@ -141,6 +141,12 @@ class Machines:
         """Write the cloud-init drive anew."""
         await self._calls.put(_path(node, vmid, "cloudinit"))
 
+    async def states(self, node: str) -> dict[int, str]:
+        """How QEMU says that the machines of a host are, of all that may be seen there: running, paused, io-error, ...
+        The list of all resources has paused ones as running."""
+        rows = await self._calls.rows(path_of("nodes", node, "qemu"), {"full": True})
+        return {int(row["vmid"]): str(row.get("qmpstatus") or "") for row in rows if "vmid" in row}
+
     async def snapshots(self, node: str, vmid: int) -> list[dict[str, Any]]:
         """Those there are; the last is the present (`current`)."""
         return await self._calls.rows(_path(node, vmid, "snapshot"))

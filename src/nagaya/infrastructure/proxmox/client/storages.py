@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, path_of
@@ -37,6 +38,8 @@ class Volume:
     size: int = 0
     vmid: int | None = None
     parent: str = ""
+    made: datetime | None = None
+    """When; None if the storage does not tell."""
 
 
 class Storages:
@@ -125,7 +128,7 @@ def _storage(row: Mapping[str, Any]) -> HostStorage:
 
 
 def _volume(row: Mapping[str, Any]) -> Volume:
-    vmid = row.get("vmid")
+    vmid, made = row.get("vmid"), int(row.get("ctime") or 0)
     return Volume(
         str(row["volid"]),
         str(row.get("content") or ""),
@@ -133,4 +136,5 @@ def _volume(row: Mapping[str, Any]) -> Volume:
         int(row.get("size") or 0),
         None if vmid is None else int(vmid),
         str(row.get("parent") or ""),
+        datetime.fromtimestamp(made, UTC) if made else None,
     )

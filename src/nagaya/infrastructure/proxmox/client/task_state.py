@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nagaya.infrastructure.proxmox.client.classification import classified
-from nagaya.infrastructure.proxmox.client.errors import Evidence, Refused, TaskFailed, TaskVanished
+from nagaya.infrastructure.proxmox.client.errors import Evidence, ProxmoxError, Refused, TaskFailed, TaskVanished
 from nagaya.infrastructure.proxmox.client.upid import Upid
 
 
@@ -43,6 +43,12 @@ class TaskState:
         """Whether it succeeded with warnings."""
         return self.phase is Phase.SUCCEEDED and self.exitstatus.startswith("WARNINGS")
 
+    @property
+    def remedy(self) -> str:
+        """What helps, of a task that failed for a reason that is known; empty if nothing is known that does."""
+        because = self._because() if self.phase is Phase.FAILED else None
+        return because.remedy if because is not None else ""
+
     def check(self) -> None:
         """Raise TaskFailed or TaskVanished for a task that ended so."""
         upid = self.upid
@@ -53,8 +59,12 @@ class TaskState:
         if self.phase is Phase.VANISHED:
             raise TaskVanished(evidence)
         if self.phase is Phase.FAILED:
-            because = classified(Evidence("TASK", upid.type, upid.node, message=self.exitstatus, upid=upid.text))
-            raise TaskFailed(evidence, self.exitstatus, None if isinstance(because, Refused) else because)
+            raise TaskFailed(evidence, self.exitstatus, self._because())
+
+    def _because(self) -> ProxmoxError | None:
+        upid = self.upid
+        because = classified(Evidence("TASK", upid.type, upid.node, message=self.exitstatus, upid=upid.text))
+        return None if isinstance(because, Refused) else because
 
 
 def phase_of(status: dict[str, Any]) -> tuple[Phase, str]:

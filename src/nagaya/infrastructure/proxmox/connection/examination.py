@@ -6,21 +6,26 @@ others from being looked at, unless they depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from nagaya.api.proxmox.conditions import ProxmoxConnectionCondition, ProxmoxConnectionReason
 from nagaya.api.proxmox.proxmox_connection import ConnectionDefaults, ProxmoxConnection
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Snapshot, Trust
-from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError
 from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.connection.establishing.certificate import Certificate, NoCertificate
 from nagaya.infrastructure.proxmox.connection.findings import OLDEST, Findings, find
+from nagaya.infrastructure.proxmox.connection.host_questions import Answers, ask_hosts
 from nagaya.infrastructure.proxmox.connection.reference import connection_reference
 from nagaya.infrastructure.proxmox.connection.status import told_of
+from nagaya.infrastructure.proxmox.connection.storage_room import NO_ROOM, fullest
+from nagaya.infrastructure.proxmox.privileges.missing import commands
+from nagaya.infrastructure.proxmox.privileges.missing import named as named_missing
 from nagaya.kube.conditions import get
 from nagaya.world import Clock
 
@@ -28,6 +33,9 @@ SKEW: Final = 5.0
 """Seconds that the clock of a host may be wrong before it is worth a word: certificates and logs are dated by it."""
 RENEWAL: Final = timedelta(days=14)
 """PVE renews certificates of hosts two weeks before they end."""
+
+_ELSEWHERE: Final = frozenset({ProxmoxConnectionReason.UNREACHABLE, ProxmoxConnectionReason.CERTIFICATE_NOT_TRUSTED})
+"""What may be so where the controllers are, and not here."""
 
 Shown = Callable[[Endpoint, Trust], Awaitable[Certificate]]
 """Looks at the certificate of a host. Raises NoCertificate."""
@@ -56,13 +64,15 @@ class Examined:
 
 async def examine(connection: ProxmoxConnection, facts: Facts, proxmox: Proxmox, shown: Shown) -> list[Examined]:
     """Look at all of it."""
-    found = [await _endpoint(each, facts.trust, shown, proxmox.calls.world.clock) for each in facts.endpoints]
+    clock = proxmox.calls.world.clock
+    found = [*await asyncio.gather(*(_endpoint(each, facts, shown, clock) for each in facts.endpoints))]
     try:
         findings = await find(proxmox)
         snapshot = await proxmox.inventory.get()
     except ProxmoxError as error:
-        found.append(Examined("credentials", Verdict.BAD, told_of(connection, error)))
-        return [*found, _controllers(connection)]
+        what = "endpoints" if isinstance(error, HostUnreachable) else "credentials"
+        found.append(Examined(what, Verdict.BAD, told_of(connection, error)))
+        return [*found, _controllers(connection, found)]
     found.append(Examined("credentials", Verdict.GOOD, f"Proxmox VE takes {findings.subject}."))
     defaults = connection.spec.defaults or ConnectionDefaults()
     connected = Connected(
@@ -75,16 +85,19 @@ async def examine(connection: ProxmoxConnection, facts: Facts, proxmox: Proxmox,
     )
     found += [_version(connected, findings), _quorum(snapshot), _hosts(snapshot), _privileges(connected, findings)]
     found += _storages(snapshot, defaults)
-    found += [_templates(snapshot, defaults), await _clocks(proxmox, snapshot), _controllers(connection)]
-    return found
+    answers = await ask_hosts(proxmox, snapshot)
+    found += [_templates(snapshot, defaults), _host_versions(answers), _clocks(answers)]
+    return [*found, _controllers(connection, found)]
 
 
-async def _endpoint(endpoint: Endpoint, trust: Trust, shown: Shown, clock: Clock) -> Examined:
-    what = f"endpoint {endpoint}"
+async def _endpoint(endpoint: Endpoint, facts: Facts, shown: Shown, clock: Clock) -> Examined:
+    what, trust = f"endpoint {endpoint}", facts.trust
     try:
         certificate = await shown(endpoint, trust)
     except NoCertificate as error:
-        return Examined(what, Verdict.BAD, str(error))
+        # Several are named so that one may be off; that all are is told apart from this.
+        why, alone = str(error).removeprefix(f"{endpoint} "), len(facts.endpoints) == 1
+        return Examined(what, Verdict.BAD if alone else Verdict.WARNING, f"{why[:1].upper()}{why[1:]}")
     if certificate.distrust:
         return Examined(
             what,
@@ -149,9 +162,8 @@ def _privileges(connected: Connected, findings: Findings) -> Examined:
     if not checked.missing:
         way = {"iso": "on a CD", "native": "by the guest agent"}.get(checked.delivery, "in no way")
         return Examined("privileges", Verdict.GOOD, f"All that are needed. Boot data goes {way}.")
-    named = "; ".join(f"{each.privilege} on {each.path}, to {each.operation}" for each in checked.missing)
-    commands = tuple(dict.fromkeys(each.command for each in checked.missing))
-    return Examined("privileges", Verdict.BAD, f"{findings.subject} lacks {named}.", commands)
+    lacks = f"{findings.subject} lacks {named_missing(checked.missing)}."
+    return Examined("privileges", Verdict.BAD, lacks, commands(checked.missing))
 
 
 def _storages(snapshot: Snapshot, defaults: ConnectionDefaults) -> Iterable[Examined]:
@@ -181,7 +193,15 @@ def _storages(snapshot: Snapshot, defaults: ConnectionDefaults) -> Iterable[Exam
         if name in told:
             continue
         said = f"Holds {', '.join(sorted(contents)) or 'nothing'}."
-        if name in away:
+        crowded = fullest([row for row in snapshot.storages.values() if row.name == name])
+        if crowded is not None and contents & {"images", "iso"}:
+            said += f" {crowded}."
+        if crowded is not None and crowded.is_full and contents & {"images", "iso"}:
+            needed = name in (defaults.storage, defaults.iso_storage)
+            yield Examined(f"storage {name}", Verdict.BAD if needed else Verdict.WARNING, f"{said} {NO_ROOM}")
+        elif crowded is not None and crowded.is_nearly_full and contents & {"images", "iso"}:
+            yield Examined(f"storage {name}", Verdict.WARNING, f"{said} {NO_ROOM}")
+        elif name in away:
             yield Examined(f"storage {name}", Verdict.WARNING, f"{said} Not available on {', '.join(away[name])}.")
         else:
             yield Examined(f"storage {name}", Verdict.GOOD, said)
@@ -204,40 +224,57 @@ def _templates(snapshot: Snapshot, defaults: ConnectionDefaults) -> Examined:
     return Examined("templates", Verdict.GOOD, f"{named}.")
 
 
-async def _clocks(proxmox: Proxmox, snapshot: Snapshot) -> Examined:
-    clock = proxmox.calls.world.clock
-    wrong, unknown, asked = [], [], 0
-    for name, host in sorted(snapshot.hosts.items()):
-        if not host.online:
-            continue
-        try:
-            before = clock.now().timestamp()
-            told = float((await proxmox.calls.record(path_of("nodes", name, "time"))).get("time") or 0)
-            after = clock.now().timestamp()
-        except HostUnreachable:
-            unknown.append(name)
-            continue
-        except ProxmoxError as error:
-            return Examined("clocks", Verdict.UNKNOWN, str(error))
-        asked += 1
-        # The host tells whole seconds, of some moment between question and answer.
-        skew = told - after if told > after else min(0.0, told + 1 - before)
-        if abs(skew) > SKEW:
-            wrong.append(f"{name} is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}")
+def _host_versions(answers: Answers) -> Examined:
+    """Hosts of one cluster run one release, except for the hour in which they are upgraded."""
+    what, versions = "host versions", answers.versions
+    if not versions:
+        silent = ", ".join(answers.silent) or "none is on"
+        return Examined(what, Verdict.UNKNOWN, answers.refused or f"No host told its version ({silent}).")
+    releases = {tuple(text.split(".")[:2]) for text in versions.values()}
+    if len(releases) > 1:
+        named = ", ".join(f"{name} runs {text}" for name, text in versions.items())
+        fix = tuple(
+            f"apt update && apt full-upgrade   # on {name}"
+            for name, text in versions.items()
+            if _release(text) < max(map(_release, versions.values()))
+        )
+        return Examined(what, Verdict.WARNING, f"Hosts run different releases: {named}. Upgrade the older ones.", fix)
+    one = "The host runs" if len(versions) == 1 else "All hosts run"
+    return Examined(what, Verdict.GOOD, f"{one} {', '.join(sorted(set(versions.values())))}.")
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.partition("-")[0].split(".")[:2] if part.isdigit())
+
+
+def _clocks(answers: Answers) -> Examined:
+    wrong = [
+        f"{name} is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}"
+        for name, skew in answers.skews.items()
+        if abs(skew) > SKEW
+    ]
+    silent = f" {', '.join(answers.silent)} did not tell." if answers.silent else ""
     if wrong:
         fix = ("systemctl restart chrony",)
-        return Examined("clocks", Verdict.WARNING, f"Against this machine: {', '.join(wrong)}.", fix)
-    if not asked:
-        return Examined("clocks", Verdict.UNKNOWN, f"No host told its time ({', '.join(unknown) or 'none is on'}).")
-    return Examined("clocks", Verdict.GOOD, f"Within {SKEW:.0f} s of this machine's.")
+        return Examined("clocks", Verdict.WARNING, f"Against this machine: {', '.join(wrong)}.{silent}", fix)
+    if not answers.skews:
+        named = ", ".join(answers.silent) or "none is on"
+        return Examined("clocks", Verdict.UNKNOWN, answers.refused or f"No host told its time ({named}).")
+    verdict = Verdict.WARNING if answers.silent else Verdict.GOOD
+    return Examined("clocks", verdict, f"Within {SKEW:.0f} s of this machine's.{silent}")
 
 
-def _controllers(connection: ProxmoxConnection) -> Examined:
-    """What the controllers say, who may see something else: they ask from another place."""
-    ready = get(connection.status.conditions, "Ready")
+def _controllers(connection: ProxmoxConnection, looked: Sequence[Examined]) -> Examined:
+    """What the controllers say, who may see something else: they ask from another place, and at other times."""
+    ready = get(connection.status.conditions, ProxmoxConnectionCondition.READY)
     if ready is None:
-        said = "None has looked at the connection yet: start `nagaya controllers --install-crds`."
+        said = "None has looked at the connection yet: start them with `nagaya up`, or `nagaya controllers`."
         return Examined("controllers", Verdict.WARNING, said)
     if ready.status == "True":
         return Examined("controllers", Verdict.GOOD, "They find the connection ready.")
+    if any(each.sentence == ready.message for each in looked):
+        return Examined("controllers", Verdict.BAD, "They say the same.")
+    if ready.reason not in _ELSEWHERE and not any(each.verdict is Verdict.BAD for each in looked):
+        said = f"They have not seen yet that it is in order ({ready.reason}), and look again within minutes."
+        return Examined("controllers", Verdict.WARNING, said)
     return Examined("controllers", Verdict.BAD, f"They say: {ready.message}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ from nagaya.api.proxmox.conditions import ProxmoxClusterReason
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.infrastructure.proxmox.connection.command import connect_command
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
 
@@ -53,29 +55,34 @@ def read_reference(written: NamespacedConnectionReference) -> Reference:
 
 def reference_of(cache: Cache, cluster: ProxmoxCluster) -> Reference:
     """What a ProxmoxCluster means. Raises NoConnection."""
+    there = cache.list(PROXMOX_CONNECTIONS, cluster.metadata.namespace)
+    return reference_among([each.metadata.name for each in there], cluster)
+
+
+def reference_among(connections: Collection[str], cluster: ProxmoxCluster) -> Reference:
+    """The same, given the names of the connections of its namespace."""
     namespace, spec = cluster.metadata.namespace, cluster.spec
     if spec.connection_ref is not None:
         key = Key(namespace, spec.connection_ref.name)
-        if cache.get(PROXMOX_CONNECTIONS, key) is None:
+        if key.name not in connections:
             raise NoConnection(
                 ProxmoxClusterReason.CONNECTION_NOT_FOUND,
-                f"ProxmoxConnection {key} does not exist: make it with `nagaya proxmox connect`, or correct "
-                "spec.connectionRef.",
+                f"ProxmoxConnection {key} does not exist: make it with `{connect_command(namespace, key.name)}`, or "
+                "correct spec.connectionRef.",
             )
         return Reference(CONNECTION, key)
     if spec.credentials_ref is not None and spec.credentials_ref.name:
         return Reference(SECRET, Key(spec.credentials_ref.namespace or namespace, spec.credentials_ref.name))
-    found = cache.list(PROXMOX_CONNECTIONS, namespace)
-    if not found:
+    if not connections:
         raise NoConnection(
             ProxmoxClusterReason.NO_CONNECTION,
-            f"Namespace {namespace} has no ProxmoxConnection: make one with `nagaya proxmox connect`, or give "
+            f"Namespace {namespace} has no ProxmoxConnection: make one with `{connect_command(namespace)}`, or give "
             "spec.credentialsRef.",
         )
-    if len(found) > 1:
-        names = ", ".join(sorted(each.metadata.name for each in found))
+    if len(connections) > 1:
+        names = ", ".join(sorted(connections))
         raise NoConnection(
             ProxmoxClusterReason.SEVERAL_CONNECTIONS,
             f"Namespace {namespace} has several ProxmoxConnections ({names}): name one of them in spec.connectionRef.",
         )
-    return connection_reference(found[0])
+    return Reference(CONNECTION, Key(namespace, next(iter(connections))))

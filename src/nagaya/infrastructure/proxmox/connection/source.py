@@ -14,6 +14,7 @@ from nagaya.api.proxmox.proxmox_connection import (
 )
 from nagaya.infrastructure.proxmox.client import BadEndpoint, BadTrust, Facts
 from nagaya.infrastructure.proxmox.client.facts import read
+from nagaya.infrastructure.proxmox.connection.command import again, connect_command
 from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, NoConnection, Reference
 from nagaya.infrastructure.proxmox.connection.secrets import CONFIG_MAPS, CREDENTIALS
 from nagaya.kube.cache.cache import Cache
@@ -63,12 +64,31 @@ def source_of(cache: Cache, reference: Reference) -> Source:
         return Source(reference.key)
     connection = cache.get(PROXMOX_CONNECTIONS, reference.key)
     if connection is None:
-        raise NoConnection(
-            ProxmoxClusterReason.CONNECTION_NOT_FOUND,
-            f"ProxmoxConnection {reference.key} does not exist: make it with `nagaya proxmox connect`.",
-        )
+        raise _no_connection(reference)
+    return source_by(connection)
+
+
+async def read_source(client: Client, reference: Reference) -> Source:
+    """The same, asked of the API. Raises NoConnection."""
+    if reference.kind != CONNECTION:
+        return Source(reference.key)
+    try:
+        return source_by(await client.get(PROXMOX_CONNECTIONS, reference.key.namespace, reference.key.name))
+    except NotFound:
+        raise _no_connection(reference) from None
+
+
+def source_by(connection: ProxmoxConnection) -> Source:
+    """What a connection says where to read."""
     named = connection.spec.credentials_ref
     return Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
+
+
+def _no_connection(reference: Reference) -> NoConnection:
+    return NoConnection(
+        ProxmoxClusterReason.CONNECTION_NOT_FOUND,
+        f"ProxmoxConnection {reference.key} does not exist: make it with `{connect_command(*reference.key)}`.",
+    )
 
 
 def version_of(cache: Cache, source: Source) -> tuple[str, ...]:
@@ -97,8 +117,7 @@ async def facts_of(client: Client, reference: Reference, source: Source) -> Fact
     except NotFound:
         raise Unusable(
             ProxmoxClusterReason.SECRET_MISSING,
-            f"Secret {source.secret} does not exist: make it with `nagaya proxmox connect`, or by hand with the keys "
-            "url, token and secret.",
+            f"Secret {source.secret} does not exist: {_made(source)}.",
             "missing",
         ) from None
     spec = None if source.connection is None else source.connection.spec
@@ -117,7 +136,17 @@ async def facts_of(client: Client, reference: Reference, source: Source) -> Fact
     except ValueError as error:
         part = "endpoint" if isinstance(error, BadEndpoint) else "trust" if isinstance(error, BadTrust) else "secret"
         where = f"Secret {source.secret}" if reference.kind != CONNECTION or part == "secret" else str(reference)
-        raise Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, f"{where} cannot be used: {error}.", part) from error
+        remedy = f" Correct it, or {_made(source)}." if part == "secret" else ""
+        raise Unusable(
+            ProxmoxClusterReason.SECRET_UNUSABLE, f"{where} cannot be used: {error}.{remedy}", part
+        ) from error
+
+
+def _made(source: Source) -> str:
+    """How to have the Secret."""
+    if source.connection is None:
+        return "make it by hand with the keys url, token and secret"
+    return f"have it made by `{again(source.connection)}`, or make it by hand with the keys token and secret"
 
 
 async def _authority(client: Client, namespace: str, reference: AuthorityReference) -> str:

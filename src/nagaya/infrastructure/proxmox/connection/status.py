@@ -18,11 +18,19 @@ from nagaya.api.proxmox.proxmox_connection import (
 )
 from nagaya.clusters.conditions import with_conditions
 from nagaya.infrastructure.proxmox.client import Snapshot
-from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, Malformed, NotImplemented, Unauthorized
+from nagaya.infrastructure.proxmox.client.errors import (
+    HostUnreachable,
+    Malformed,
+    NoEndpoint,
+    NotImplemented,
+    Unauthorized,
+)
+from nagaya.infrastructure.proxmox.connection.command import again
 from nagaya.infrastructure.proxmox.connection.findings import OLDEST
 from nagaya.infrastructure.proxmox.connection.look import Look, is_distrusted
 from nagaya.infrastructure.proxmox.connection.plan import Plan
 from nagaya.infrastructure.proxmox.connection.source import Unusable
+from nagaya.infrastructure.proxmox.privileges.missing import commands, named
 from nagaya.kube.conditions import condition
 
 CONDITIONS: Final = (Type.READY, Type.CREDENTIALS_ACCEPTED, Type.PRIVILEGES_COMPLETE, Type.QUORATE)
@@ -35,7 +43,9 @@ FIELDS: Final = (
     "observedGeneration",
 )
 _MIB: Final = 1 << 20
-_NAMED: Final = 3
+_NAMED: Final = 24
+_COMMANDS: Final = 4
+"""How much of what is missing a condition tells; status has all of it."""
 _MOST: Final = 256
 
 
@@ -121,16 +131,19 @@ def privileges_complete(seen: Look) -> Condition:
             type,
             False,
             Reason.MISSING,
-            f"{subject} has no privileges at all{hint}: run what status.missingPrivileges says on any host, or "
-            "`nagaya proxmox connect`.",
+            f"{subject} has no privileges at all{hint}: run what status.missingPrivileges says on any host, or have "
+            "`nagaya proxmox connect` grant all of it.",
         )
-    named = "; ".join(
-        f"{each.privilege} on {each.path}, to {each.operation}" for each in found.missing[:_NAMED]
-    )  # fmt: skip
+    lines = commands(found.missing)
     more = len(found.missing) - _NAMED
     rest = f"; and {more} more in status.missingPrivileges" if more > 0 else ""
+    others = len(lines) - _COMMANDS
+    then = f", and then the {others} other commands in status.missingPrivileges" if others > 0 else ""
     return condition(
-        type, False, Reason.MISSING, f"{subject} lacks {named}{rest}. On any host run: {found.missing[0].command}"
+        type,
+        False,
+        Reason.MISSING,
+        f"{subject} lacks {named(found.missing[:_NAMED])}{rest}. On any host run{then}: {'; '.join(lines[:_COMMANDS])}",
     )
 
 
@@ -156,15 +169,18 @@ def quorate(seen: Look) -> Condition:
 def told_of(connection: ProxmoxConnection, problem: Exception) -> str:
     """A problem as a sentence. PVE says nothing of refused credentials but that they are; where they are from, and how
     to have others, is known here, and so is where to say who is trusted."""
-    named, namespace, name = connection.spec.credentials_ref, connection.metadata.namespace, connection.metadata.name
-    secret = f"{named.namespace or namespace}/{named.name}"
-    where = connection.spec.endpoints[0] if connection.spec.endpoints else "URL"
-    again = f"`nagaya proxmox connect {where} -n {namespace} --name {name}`"
+    reference = connection.spec.credentials_ref
+    secret = f"{reference.namespace or connection.metadata.namespace}/{reference.name}"
     if isinstance(problem, HostUnreachable) and is_distrusted(problem):
         return (
             f"{problem} If `pvenode cert info` on the host shows this fingerprint, put it into spec.fingerprint; for "
             f"several hosts, put their authority (/etc/pve/pve-root-ca.pem) into the key root_ca of Secret {secret}. "
-            f"{again} does it, and asks first."
+            f"`{again(connection)}` does it, and asks first."
+        )
+    if isinstance(problem, NoEndpoint):
+        return (
+            f"{problem} See whether a host is on, `systemctl status pveproxy` is well there, and spec.endpoints names "
+            "it; they are asked again by themselves."
         )
     if not isinstance(problem, Unauthorized):
         return str(problem)
@@ -172,7 +188,7 @@ def told_of(connection: ProxmoxConnection, problem: Exception) -> str:
     return (
         f"Proxmox VE refuses the credentials of Secret {secret}{why}. The token "
         "or user was removed, disabled, has expired, or its secret is another; PVE does not say which. Correct the "
-        f"Secret, or have a new token made with {again}: no restart is needed."
+        f"Secret, or have a new token made with `{again(connection)}`: no restart is needed."
     )
 
 

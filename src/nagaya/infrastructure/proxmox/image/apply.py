@@ -8,11 +8,11 @@ host is told, and keeps no other from going on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from nagaya.infrastructure.proxmox.client import Proxmox
+from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import (
     Busy,
     Conflict,
@@ -31,6 +31,7 @@ from nagaya.infrastructure.proxmox.image.marker import RETIRED, key_of, marker_o
 from nagaya.infrastructure.proxmox.image.observe import observe
 from nagaya.infrastructure.proxmox.image.plan import HostPlan, Plan, plan
 from nagaya.infrastructure.proxmox.image.remedies import sentence
+from nagaya.infrastructure.proxmox.image.seen import Seen
 from nagaya.infrastructure.proxmox.image.steps import (
     Create,
     Download,
@@ -42,6 +43,7 @@ from nagaya.infrastructure.proxmox.image.steps import (
     Step,
     Tag,
 )
+from nagaya.infrastructure.proxmox.image.users import Users
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
 
 ATTEMPTS: Final = 6
@@ -52,6 +54,8 @@ DOWNLOADS: Final = 4
 """Hosts that download at the same time: they mostly share one line."""
 PER_STORAGE: Final = 2
 """Disks that are written at the same time on one storage."""
+
+_NAMED: Final = 2
 
 _GONE: Final = "failed to stat"
 """What Proxmox VE says of an image that is not there any more."""
@@ -93,6 +97,15 @@ class _Failed:
     """Whether trying again would not help, unless somebody else has done it meanwhile."""
 
 
+class _NoDownload(Exception):
+    """A host could not download the image. Others that wait for the same file hear of it, too."""
+
+    def __init__(self, host: str, error: ProxmoxError) -> None:
+        super().__init__(host)
+        self.host = host
+        self.error = error
+
+
 class _LookAgain(Exception):
     """The world is not as it was planned for, or it is not known."""
 
@@ -106,12 +119,16 @@ class Run:
     tell: Tell
     reserved: frozenset[int] = frozenset()
     """VMIDs that machines of clusters are about to use."""
+    users: Users = field(default_factory=Users)
+    """Who selects templates, as far as that is known."""
     size: int | None = None
     may_clean: Callable[[str], bool] = lambda _: True
     """Whether files may be removed from a storage."""
     _ids: dict[str, int] = field(default_factory=dict)
     _avoided: set[int] = field(default_factory=set)
     _downloads: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
+    _there: set[tuple[str, str]] = field(default_factory=set)
+    """Places where a download of this run has come to its end."""
     _lines: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(DOWNLOADS))
     _disks: dict[tuple[str, str], asyncio.Semaphore] = field(default_factory=dict)
     _look: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -120,7 +137,20 @@ class Run:
         """Look and decide. Raises NoChoice, ProxmoxError."""
         others = {vmid for name, vmid in self._ids.items() if name != host}
         avoided = self.reserved | self._avoided | others
-        return plan(await observe(self.proxmox, self.wanted, avoided=avoided, size=self.size), self.wanted)
+        seen = await observe(self.proxmox, self.wanted, avoided=avoided, size=self.size)
+        planned = plan(seen, self.wanted)
+        return replace(planned, notes=(*planned.notes, *self._torn(seen)))
+
+    def _torn(self, seen: Seen) -> Iterator[str]:
+        """What is said of selectors that do not tell the image from other templates."""
+        for vmids, found in self.users.torn(frozenset(self.wanted.image.tags), seen.templates).items():
+            who = sorted(found, key=lambda each: each.startswith("ProxmoxMachine "))  # those are made already
+            more = f" and {len(who) - _NAMED} more" if len(who) > _NAMED else ""
+            yield (
+                f"{', '.join(who[:_NAMED])}{more} would find this image beside {', '.join(map(str, vmids))}: have "
+                f"matchTags say which is meant (this one has {', '.join(self.wanted.image.tags)}), or new machines "
+                "wait."
+            )
 
     async def apply(self, planned: Plan) -> Result:
         """Do it. Raises ProxmoxError only for what concerns all hosts."""
@@ -138,10 +168,14 @@ class Run:
         notes = [*planned.notes]
         if not any(each.problem and not _is_off(planned, each.host) for each in outcomes):
             notes += [note for step in planned.cleanup if (note := await self._clean(step))]
-        elif planned.cleanup:
-            kept = ", ".join(step.volume for step in planned.cleanup)
-            notes.append(f"The file that was downloaded stays for the next run: {kept}.")
+        elif kept := self._kept(planned):
+            notes.append(f"The file that was downloaded stays for the next run: {', '.join(kept)}.")
         return Result(tuple(outcomes), tuple(notes))
+
+    def _kept(self, planned: Plan) -> list[str]:
+        """The files that would have been removed at the end, less those whose download failed."""
+        failed = {(each.host, each.storage.name) for each in planned.downloads if each.place not in self._there}
+        return [each.volume for each in planned.cleanup if (each.host, each.storage) not in failed]
 
     async def _enable(self, step: EnableImport) -> None:
         self.tell("", str(step))
@@ -178,11 +212,22 @@ class Run:
                 await self._do(step)
         except _LookAgain as again:
             return _Failed(str(again))
+        except _NoDownload as failed:
+            return self._without_download(failed, part, planned)
         except ProxmoxError as error:
             if part.download is not None and (task := self._downloads.get(part.download)) is not None and task.done():
                 del self._downloads[part.download]  # somebody may have removed the file
             return _Failed(sentence(error, self.wanted.image, part.host), not _passes(error))
         return None
+
+    def _without_download(self, failed: _NoDownload, part: HostPlan, planned: Plan) -> _Failed:
+        """The whole of it is told once: of the host that was to download."""
+        if part.download is not None:
+            self._downloads.pop(part.download, None)
+        final = not _passes(failed.error)
+        if failed.host != part.host and planned.of(failed.host) is not None:
+            return _Failed(f"it waits for the image, which {failed.host} could not download: see there.", final)
+        return _Failed(sentence(failed.error, self.wanted.image, failed.host), final)
 
     async def _anew(self, part: HostPlan) -> tuple[Plan, HostPlan]:
         """A host's part as it is now. Raises NoChoice, ProxmoxError."""
@@ -204,20 +249,25 @@ class Run:
     async def _download(self, step: Download) -> None:
         async with self._lines:
             self.tell(step.host, str(step))
-            image = self.wanted.image
-            upid = step.underway.upid if step.underway is not None else None
-            if upid is None:
-                upid = await self.proxmox.storages.download(
-                    step.host,
-                    step.storage.name,
-                    "import",
-                    image.url,
-                    image.file,
-                    checksum=image.checksum.digest,
-                    algorithm=image.checksum.algorithm,
-                    verify=self.wanted.verify,
-                )
-            await follow(self.proxmox, upid, lambda far: self.tell(step.host, f"download: {far}%"))
+            try:
+                upid = await self._begun(step) if step.underway is None else step.underway.upid
+                await follow(self.proxmox, upid, lambda far: self.tell(step.host, f"download: {far}%"))
+            except ProxmoxError as error:
+                raise _NoDownload(step.host, error) from error
+            self._there.add(step.place)
+
+    async def _begun(self, step: Download) -> Upid:
+        image = self.wanted.image
+        return await self.proxmox.storages.download(
+            step.host,
+            step.storage.name,
+            "import",
+            image.url,
+            image.file,
+            checksum=image.checksum.digest,
+            algorithm=image.checksum.algorithm,
+            verify=self.wanted.verify,
+        )
 
     async def _do(self, step: Step) -> None:
         self.tell(step.host, str(step))

@@ -102,11 +102,7 @@ def _enabled(seen: Seen, wanted: Wanted, hosts: Iterable[str]) -> SeenStorage:
         if each.host in listed and each.available and each.type in FILES and wanted.import_storage in ("", each.name)
     ]
     if not able:
-        what = f"Storage {wanted.import_storage}" if wanted.import_storage else "None of the storages"
-        raise NoChoice(
-            f"{what} can take images: that needs one that keeps files ({', '.join(sorted(FILES))}). Make one with "
-            "`pvesm add dir images --path /var/lib/nagaya-images --content import` on any host."
-        )
+        raise NoChoice(_unable(seen, wanted.import_storage))
     best = min(able, key=lambda each: (not each.shared, each.name != "local", each.name))
     if wanted.enable_import:
         return best
@@ -115,6 +111,23 @@ def _enabled(seen: Seen, wanted: Wanted, hosts: Iterable[str]) -> SeenStorage:
     raise NoChoice(
         f"{what} images (content type import): run `pvesm set {best.name} --content {contents}` on any host, or give "
         "--enable-import to have it done."
+    )
+
+
+def _unable(seen: Seen, named: str) -> str:
+    """Why the storage that was named, or any, cannot take images, and what to do."""
+    known = [each for each in seen.storages if each.name == named]
+    if named and not known:
+        return (
+            f"No host shows a storage {named}: there are {_named(seen.storages)}. Check --import-storage, and that the "
+            f"credentials may see it: `nagaya proxmox connect URL --with-images --import-storage {named}` sees to that."
+        )
+    if any(each.type in FILES for each in known):
+        return f"Storage {named} is not available on any host that is on: see to that, or name another."
+    what = f"Storage {named} cannot take images" if named else "No storage can take images"
+    return (
+        f"{what}: that needs one that keeps files ({', '.join(sorted(FILES))}). Make one with `pvesm add dir images "
+        "--path /var/lib/nagaya-images --content import` on any host, or name another with --import-storage."
     )
 
 

@@ -8,7 +8,7 @@ from nagaya.infrastructure.proxmox.image.steps import Create
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
 from nagaya.infrastructure.proxmox.privileges.held import Held
 from nagaya.infrastructure.proxmox.privileges.image import ImageScope, image_missing
-from nagaya.infrastructure.proxmox.privileges.preflight import Missing
+from nagaya.infrastructure.proxmox.privileges.missing import Missing
 
 
 def scope_of(planned: Plan, wanted: Wanted) -> ImageScope:

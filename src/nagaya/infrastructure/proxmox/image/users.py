@@ -6,7 +6,7 @@ space, one that goes too early costs a cluster its next machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,6 +71,16 @@ class Users:
     def of(self, template: Template) -> tuple[str, ...]:
         """Who needs a template."""
         return tuple(each.who for each in self.selections if each.means(template, self.versions))
+
+    def torn(self, tags: frozenset[str], templates: Iterable[Template]) -> Mapping[tuple[int, ...], tuple[str, ...]]:
+        """Who finds an image with these tags beside templates with others, by the VMIDs of those."""
+        image, others = Template(0, "", "", tags), [each for each in templates if each.template and each.tags != tags]
+        found: dict[tuple[int, ...], tuple[str, ...]] = {}
+        for each in self.selections:
+            if each.vmid is None and each.means(image, self.versions):
+                vmids = tuple(sorted(other.vmid for other in others if each.means(other, self.versions)))
+                found[vmids] = (*found.get(vmids, ()), each.who)
+        return {vmids: who for vmids, who in found.items() if vmids}
 
 
 class Unaware(Exception):

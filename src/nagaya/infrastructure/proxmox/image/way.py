@@ -11,11 +11,11 @@ from typing import Final
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ConnectionDefaults
 from nagaya.infrastructure.proxmox.client import Facts, Trust
 from nagaya.infrastructure.proxmox.client.facts import read
+from nagaya.infrastructure.proxmox.connection.command import again, connect_command
 from nagaya.infrastructure.proxmox.connection.reference import NoConnection, connection_reference
-from nagaya.infrastructure.proxmox.connection.source import Source, facts_of
+from nagaya.infrastructure.proxmox.connection.source import facts_of, source_by
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
-from nagaya.kube.key import Key
 
 _IN_A_SECRET: Final = (
     ("the Secret's key `token`", "--token"),
@@ -37,6 +37,8 @@ class Way:
     pool: str = ""
     storage: str = ""
     bridge: str = ""
+    again: str = ""
+    """The command that made it; empty if none did."""
 
 
 async def by_connection(client: Client, namespace: str, name: str = "") -> Way:
@@ -51,26 +53,24 @@ async def by_connection(client: Client, namespace: str, name: str = "") -> Way:
                 raise NoWay(
                     f"Namespace {namespace} has several ProxmoxConnections ({names}): name one with --connection."
                     if found
-                    else f"Namespace {namespace} has no ProxmoxConnection: make one with `nagaya proxmox connect`, or "
-                    "give --url-api with --token and --secret-file."
+                    else f"Namespace {namespace} has no ProxmoxConnection: make one with "
+                    f"`{connect_command(namespace)}`, or give --url-api with --token and --secret-file."
                 )
             connection = found[0]
     except NotFound:
         raise NoWay(
-            f"ProxmoxConnection {namespace}/{name} does not exist: make it with `nagaya proxmox connect`, or name "
-            "another with --connection and --namespace."
+            f"ProxmoxConnection {namespace}/{name} does not exist: make it with `{connect_command(namespace, name)}`, "
+            "or name another with --connection and --namespace."
             if name
             else "The management API does not know ProxmoxConnections: install the definitions with `nagaya crds "
             "| kubectl apply --server-side -f -`."
         ) from None
-    named = connection.spec.credentials_ref
-    source = Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
     try:
-        facts = await facts_of(client, connection_reference(connection), source)
+        facts = await facts_of(client, connection_reference(connection), source_by(connection))
     except NoConnection as error:
         raise NoWay(str(error)) from error
     defaults = connection.spec.defaults or ConnectionDefaults()
-    return Way(facts, connection.spec.pool, defaults.storage, defaults.bridge)
+    return Way(facts, connection.spec.pool, defaults.storage, defaults.bridge, again(connection))
 
 
 def directly(

@@ -13,9 +13,9 @@ from typing import Final
 
 from nagaya.infrastructure.proxmox.privileges.commands import grant_line, role_line
 from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.missing import Missing
 from nagaya.infrastructure.proxmox.privileges.operations import Feature, Operation, Release, Requirement
 from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, Spot, spots
-from nagaya.infrastructure.proxmox.privileges.preflight import Missing
 from nagaya.infrastructure.proxmox.privileges.roles import INHERITED, ROLES, privileges
 
 _NETWORK_OF_HOST: Final = "Sys.AccessNetwork"

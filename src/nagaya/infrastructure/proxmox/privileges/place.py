@@ -99,6 +99,12 @@ def spots(place: Place, scope: Scope) -> tuple[Spot, ...]:
             return tuple(Spot(f"/mapping/pci/{name}") for name in scope.devices)
 
 
+def role_at(place: Place, path: str, scope: Scope) -> Place:
+    """The place whose role is given at one of its paths: that for machines has what templates in their pool need."""
+    in_pool = place is Place.TEMPLATES and path == spots(Place.MACHINES, scope)[0].path
+    return Place.MACHINES if in_pool else place
+
+
 _BELOW: Final = "/-"
 _ANY_STORAGE: Final = Spot("/storage", ("/storage/-",), ("/storage/*",))
 _ANY_BRIDGE: Final = Spot(

@@ -14,24 +14,12 @@ from typing import Final
 from nagaya.api.proxmox.life import ISO, NATIVE
 from nagaya.infrastructure.proxmox.privileges.commands import grant_line, role_line
 from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.missing import Missing
 from nagaya.infrastructure.proxmox.privileges.operations import Feature, Operation, Release, operations
-from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, spots
+from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, role_at, spots
 from nagaya.infrastructure.proxmox.privileges.roles import INHERITED, ROLES, privileges
 
 _WAYS: Final = ((ISO, Feature.ISO), (NATIVE, Feature.NATIVE))
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A privilege that is needed at a path and not held there."""
-
-    path: str
-    privilege: str
-    """Where one of several is enough, the first of them."""
-    operation: str
-    """What cannot be done: see machines, clone machines, ..."""
-    command: str
-    """What grants it, run by root on any host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +41,27 @@ def preflight(
 ) -> Preflight:
     """Compare what is held with what is needed. `subject` are the credentials: user@realm, or user@realm!token.
     `features` are those beyond what every machine needs."""
-    ways = {way: _each_once(_missing(held, scope, release, subject, operations(feature))) for way, feature in _WAYS}
+    ways = {way: _each_once(_lacks(held, scope, release, operations(feature))) for way, feature in _WAYS}
     able = frozenset(way for way, lacking in ways.items() if not lacking)
-    found = _missing(held, scope, release, subject, operations(Feature.ALWAYS, *features))
+    found = _lacks(held, scope, release, operations(Feature.ALWAYS, *features))
     if not able:
         found += next((lacking for lacking in ways.values() if len(lacking) == 1), ways[ISO])
-    return Preflight(_each_once(found), able)
+    return Preflight(_with_commands(_each_once(found), release, subject), able)
 
 
-def _missing(
-    held: Held, scope: Scope, release: Release, subject: str, needed: Iterable[Operation]
-) -> tuple[Missing, ...]:
-    found: list[Missing] = []
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """A privilege that is missing."""
+
+    place: Place
+    """Whose role is to have it."""
+    path: str
+    privilege: str
+    operation: Operation
+
+
+def _lacks(held: Held, scope: Scope, release: Release, needed: Iterable[Operation]) -> tuple[_Lack, ...]:
+    found: list[_Lack] = []
     for operation in needed:
         for requirement in operation.requirements:
             if requirement.in_pools and not scope.pool:
@@ -73,20 +70,30 @@ def _missing(
             for spot in spots(requirement.place, scope):
                 if any(held.holds(path, each) for path in spot.candidates(held.by_path) for each in wanted):
                     continue
-                command = _command(requirement.place, spot.path, release, subject, operation.feature)
-                found.append(Missing(spot.path, wanted[0], operation.name, command))
+                place = role_at(requirement.place, spot.path, scope)
+                found.append(_Lack(place, spot.path, wanted[0], operation))
     return tuple(found)
 
 
-def _command(place: Place, path: str, release: Release, subject: str, feature: Feature) -> str:
-    features = dict.fromkeys((Feature.ALWAYS, feature))
-    role = ROLES[place]
-    grant = grant_line(path, role, subject, propagate=place in INHERITED)
-    return f"{role_line(role, privileges(place, release, features))}; {grant}"
-
-
-def _each_once(found: Iterable[Missing]) -> tuple[Missing, ...]:
-    first: dict[tuple[str, str], Missing] = {}
+def _each_once(found: Iterable[_Lack]) -> tuple[_Lack, ...]:
+    first: dict[tuple[str, str], _Lack] = {}
     for each in found:
         first.setdefault((each.path, each.privilege), each)
     return tuple(first.values())
+
+
+def _with_commands(lacking: tuple[_Lack, ...], release: Release, subject: str) -> tuple[Missing, ...]:
+    """A role at a path has one command, which grants all that is missing there."""
+    features: dict[tuple[Place, str], dict[Feature, None]] = {}
+    for each in lacking:
+        features.setdefault((each.place, each.path), {Feature.ALWAYS: None})[each.operation.feature] = None
+    lines = {key: _command(*key, release, subject, tuple(each)) for key, each in features.items()}
+    return tuple(
+        Missing(each.path, each.privilege, each.operation.name, lines[each.place, each.path]) for each in lacking
+    )
+
+
+def _command(place: Place, path: str, release: Release, subject: str, features: tuple[Feature, ...]) -> str:
+    role = ROLES[place]
+    grant = grant_line(path, role, subject, propagate=place in INHERITED)
+    return f"{role_line(role, privileges(place, release, features))}; {grant}"

@@ -14,7 +14,7 @@ from nagaya.infrastructure.proxmox.client.access import Grant
 from nagaya.infrastructure.proxmox.privileges.commands import grant_line, pool_line, role_line, token_line, user_line
 from nagaya.infrastructure.proxmox.privileges.image import image_privileges
 from nagaya.infrastructure.proxmox.privileges.operations import Feature, Release
-from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, spots
+from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, role_at, spots
 from nagaya.infrastructure.proxmox.privileges.roles import INHERITED, ROLES, privileges
 
 USER: Final = "nagaya@pve"
@@ -71,13 +71,9 @@ def setup(
         if not held:
             continue
         for spot in spots(place, scope):
-            if place == Place.TEMPLATES and spot.path == _machines(scope):
-                continue  # the role for machines has what templates need
+            if role_at(place, spot.path, scope) is not place:
+                continue
             roles[ROLES[place]] = held
             for subject, kind in ((user, "user"), (f"{user}!{token_name}", "token")):
                 grants.append(Grant(spot.path, ROLES[place], subject, kind, place in INHERITED))
     return Setup(scope.pool, user, token_name, roles, tuple(grants))
-
-
-def _machines(scope: Scope) -> str:
-    return spots(Place.MACHINES, scope)[0].path

@@ -24,11 +24,11 @@ from support.virtual_run import run
 GOOD = Certificate("AA:BB", "CN=pve1", "CN=PVE", datetime(2100, 1, 1, tzinfo=UTC))
 
 
-def connection(**spec: Any) -> ProxmoxConnection:
+def connection(said: dict[str, str] | None = None, **spec: Any) -> ProxmoxConnection:
     content = {"credentialsRef": {"name": "pve"}, "endpoints": ["pve1"], "pool": "nagaya", **spec}
     ready = {"type": "Ready", "status": "True", "reason": "Ready", "message": ""}
     metadata = {"name": "pve", "namespace": "default", "generation": 1}
-    status = {"conditions": [{**ready, "lastTransitionTime": "2026-11-01T00:00:00Z"}]}
+    status = {"conditions": [{**ready, **(said or {}), "lastTransitionTime": "2026-11-01T00:00:00Z"}]}
     return PROXMOX_CONNECTIONS.convert({"metadata": metadata, "spec": content, "status": status})
 
 
@@ -46,6 +46,8 @@ def examined(
     *,
     version: str = "9.2.11",
     token: Token | None = None,
+    endpoints: tuple[str, ...] = ("pve1",),
+    said: dict[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Examined]:
     async def look(_: Endpoint, __: Trust) -> Certificate:
@@ -54,12 +56,12 @@ def examined(
         return shown
 
     async def main() -> list[Examined]:
-        async with data_center(version=version, credentials=token, endpoints=("pve1",)) as there:
+        async with data_center(version=version, credentials=token, endpoints=endpoints) as there:
             transport = _WithCertificates(there.transport, there.emulator.version)
             client = Proxmox(there.client.facts, there.emulator.world, transport=transport)
             change(there)
             await asyncio.sleep(11)  # hosts have reported
-            return await examine(connection(**spec), client.facts, client, look)
+            return await examine(connection(said, **spec), client.facts, client, look)
 
     return {each.what: each for each in run(main())}
 
@@ -67,14 +69,15 @@ def examined(
 def test_all_is_well() -> None:
     found = examined(defaults={"storage": "local-lvm", "isoStorage": "local"})
     assert {each.verdict for each in found.values()} == {Verdict.GOOD}
-    assert found["storage local-lvm"].sentence == "Holds images, rootdir."
+    assert found["storage local-lvm"].sentence == "Holds images, rootdir. 497 of 500 GiB free on pve3 (1% used)."
+    assert found["host versions"].sentence == "All hosts run 9.2.11."
     assert "9001 on pve1 (kubernetes, " in found["templates"].sentence
 
 
 @pytest.mark.parametrize(
     ("shown", "verdict", "says"),
     [
-        (NoCertificate("https://pve1:8006 cannot be reached: refused."), Verdict.BAD, "cannot be reached"),
+        (NoCertificate("https://pve1:8006 cannot be reached: refused."), Verdict.BAD, "Cannot be reached: refused"),
         (Certificate("AA:BB", "", "", GOOD.ends, "self-signed"), Verdict.BAD, "not trusted: self-signed.*AA:BB"),
         (Certificate("AA:BB", "", "", datetime(2000, 1, 1, tzinfo=UTC)), Verdict.WARNING, "ends on 2000-01-01"),
     ],
@@ -86,6 +89,39 @@ def test_endpoints_are_looked_at_one_by_one(shown: Certificate | NoCertificate, 
     found = examined(shown=shown)["endpoint https://pve1:8006"]
     assert found.verdict == verdict
     assert re.search(says, found.sentence)
+
+
+def test_an_endpoint_that_is_off_is_a_warning_where_others_are_named() -> None:
+    away = NoCertificate("https://pve1:8006 cannot be reached: refused.")
+    found = examined(shown=away, endpoints=("pve1", "pve2"))
+    assert found["endpoint https://pve1:8006"].verdict == Verdict.WARNING
+    assert not [each for each in found.values() if each.verdict is Verdict.BAD]
+
+
+def test_where_no_endpoint_answers_credentials_are_not_blamed() -> None:
+    def change(there: DataCenter) -> None:
+        for each in there.emulator.datacenter.nodes.values():
+            each.online = False
+
+    found = examined(change)
+    assert [*found] == ["endpoint https://pve1:8006", "endpoints", "controllers"]
+    assert "systemctl status pveproxy" in found["endpoints"].sentence
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"), [("NotReady", Verdict.WARNING), ("Unreachable", Verdict.BAD)], ids=["rights", "network"]
+)
+def test_what_controllers_have_not_noticed_yet_is_told_from_what_only_they_see(reason: str, verdict: Verdict) -> None:
+    found = examined(said={"status": "False", "reason": reason, "message": "It lacks SDN.Use."})["controllers"]
+    assert found.verdict == verdict
+    assert ("It lacks SDN.Use." in found.sentence) is (verdict is Verdict.BAD)
+
+
+def test_what_controllers_say_too_is_not_said_twice() -> None:
+    token = Token("root@pam!demo", "wrong")
+    before = examined(token=token)["credentials"].sentence
+    found = examined(token=token, said={"status": "False", "reason": "NotReady", "message": before})["controllers"]
+    assert (found.verdict, found.sentence) == (Verdict.BAD, "They say the same.")
 
 
 def test_refused_credentials_end_it() -> None:
@@ -159,3 +195,46 @@ def test_a_clock_that_is_wrong_is_told(seconds: int, says: str) -> None:
 @pytest.mark.parametrize("version", ["8.4.14", "9.2.11"])
 def test_both_versions_are_told(version: str) -> None:
     assert version in examined(version=version)["version"].sentence
+
+
+def test_a_storage_without_room_is_bad_if_it_is_the_default() -> None:
+    def change(there: DataCenter) -> None:
+        there.emulator.datacenter.storages["local-lvm"].capacity = 3 << 30
+
+    found = examined(change)["storage local-lvm"]
+    assert found.verdict == Verdict.WARNING
+    assert "100% used" in found.sentence
+    assert examined(change, defaults={"storage": "local-lvm"})["storage local-lvm"].verdict == Verdict.BAD
+
+
+def test_hosts_of_different_releases_are_told() -> None:
+    def change(there: DataCenter) -> None:
+        async def older(request: emulated.Request, proceed: Proceed) -> emulated.Answer:
+            answer = await proceed(request)
+            if not request.path.endswith("/nodes/pve2/version"):
+                return answer
+            told = orjson.loads(answer.body)
+            told["data"]["version"] = "9.1.4"
+            return replace(answer, body=orjson.dumps(told))
+
+        there.emulator.around.append(older)
+
+    found = examined(change)["host versions"]
+    assert found.verdict == Verdict.WARNING
+    assert "pve2 runs 9.1.4" in found.sentence
+    assert found.commands == ("apt update && apt full-upgrade   # on pve2",)
+
+
+def test_a_host_that_does_not_answer_keeps_no_other_from_telling() -> None:
+    def change(there: DataCenter) -> None:
+        async def hanging(request: emulated.Request, proceed: Proceed) -> emulated.Answer:
+            if "/nodes/pve2/" in request.path:
+                await asyncio.Event().wait()
+            return await proceed(request)
+
+        there.emulator.around.append(hanging)
+
+    found = examined(change)
+    assert found["clocks"].verdict == Verdict.WARNING
+    assert found["clocks"].sentence == "Within 5 s of this machine's. pve2 did not tell."
+    assert found["host versions"].verdict == Verdict.GOOD

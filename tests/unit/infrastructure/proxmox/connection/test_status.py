@@ -11,7 +11,13 @@ from nagaya.api.proxmox.conditions import ProxmoxClusterReason
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.cluster import Version
-from nagaya.infrastructure.proxmox.client.errors import Evidence, HostUnreachable, Malformed, Unauthorized
+from nagaya.infrastructure.proxmox.client.errors import (
+    Evidence,
+    HostUnreachable,
+    Malformed,
+    NoEndpoint,
+    Unauthorized,
+)
 from nagaya.infrastructure.proxmox.client.rows import Host
 from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.connection.findings import Findings, datacenter_id
@@ -114,6 +120,24 @@ def test_missing_privileges_are_named_with_what_they_are_for_and_a_command() -> 
         "nagaya@pve!nagaya lacks SDN.Use on /sdn/zones/localnetwork, to clone machines. On any host run: pveum role add"
     )
     assert found["Ready"] == ("False", "NotReady", message)
+
+
+def test_every_command_that_is_needed_is_in_the_condition_and_each_once() -> None:
+    gone = {"SDN.Use", "VM.PowerMgmt", "VM.Config.CDROM", "Sys.Audit"}
+    less = Held({"/": {name: True for name in ALL.by_path["/"] if name not in gone}})
+    message = told(seen(less))["PrivilegesComplete"][2]
+    for privilege in gone:
+        assert f"{privilege} on " in message
+    for place in ("/ ", "/nodes ", "/sdn/zones/localnetwork ", "/vms "):
+        assert message.count(f"pveum acl modify {place}") == 1
+
+
+def test_endpoints_that_do_not_answer_are_told_with_what_to_do() -> None:
+    why = "https://pve1:8006 cannot be reached: Connection refused"
+    found = told(seen(problem=NoEndpoint(Evidence("GET", "/version", message=why))))
+    assert found["Ready"][:2] == ("False", "Unreachable")
+    for part in ("Connection refused", "systemctl status pveproxy", "spec.endpoints"):
+        assert part in found["Ready"][2]
 
 
 def test_no_quorum_says_which_hosts_are_off() -> None:

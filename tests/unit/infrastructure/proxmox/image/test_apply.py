@@ -120,6 +120,22 @@ def test_a_wrong_checksum_leaves_nothing_and_says_what_to_do() -> None:
     run(main())
 
 
+def test_a_download_that_several_hosts_wait_for_is_told_once_and_no_file_is_said_to_stay() -> None:
+    async def main() -> None:
+        async with image_lab() as it:
+            image = replace(it.publish(digest("first")), checksum=Checksum("sha512", digest("other")))
+            result = await it.add(on_local_disks(image, import_storage="shared"))
+            first, *others = result.hosts
+            assert "checksum mismatch" in first.problem
+            assert {each.problem for each in others} == {
+                "it waits for the image, which pve1 could not download: see there."
+            }
+            assert result.notes == ()
+            assert it.asked("/download-url") == 1
+
+    run(main())
+
+
 def test_a_host_that_is_off_is_told_and_done_by_the_next_run() -> None:
     async def main() -> None:
         async with image_lab() as it:

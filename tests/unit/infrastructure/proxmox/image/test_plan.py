@@ -187,9 +187,14 @@ def test_without_a_storage_for_images_the_command_is_told_that_makes_one() -> No
         (seen(), replace(WANTED, storage="local"), "pvesm set local --content images,import,iso"),
         (seen(), replace(WANTED, hosts=("pve9",)), "There is no host pve9: the hosts are pve1, pve2"),
         (replace(seen(), release=(8, 1)), WANTED, "This is Proxmox VE 8.1"),
-        (without_import(), replace(WANTED, import_storage="local-lvm", enable_import=True), "pvesm add dir"),
+        (
+            without_import(),
+            replace(WANTED, import_storage="local-lvm", enable_import=True),
+            "Storage local-lvm cannot take images: .*pvesm add dir",
+        ),
+        (seen(), replace(WANTED, import_storage="nope"), "No host shows a storage nope: .*--import-storage nope`"),
     ],
-    ids=["several", "unknown", "no-images", "no-host", "old", "no-files"],
+    ids=["several", "unknown", "no-images", "no-host", "old", "no-files", "unknown-import"],
 )
 def test_what_cannot_be_chosen_is_a_sentence_with_the_remedy(seen_as: Seen, wanted: Wanted, words: str) -> None:
     with pytest.raises(NoChoice, match=words):

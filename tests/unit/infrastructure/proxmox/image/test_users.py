@@ -41,3 +41,14 @@ OTHERS = frozenset({"kubernetes-v1.37.1"})
 def test_what_a_selector_means(selection: Selection, template: Template, versions: frozenset[str], means: bool) -> None:
     assert selection.means(template, versions) is means
     assert Users((selection,), versions).of(template) == (("x",) if means else ())
+
+
+def test_who_would_find_an_image_beside_others_is_known() -> None:
+    by_version = Selection("loose", exact=False, by_version=True)
+    named = Selection("strict", tags=frozenset({"ubuntu-24.04"}), by_version=True)
+    by_id = Selection("fixed", vmid=9001)
+    users = Users((by_version, named, by_id), IN_USE)
+    copy = Template(9002, "pve2", "debian-13-k8s", BAKED.tags)
+    new = frozenset({"ubuntu-24.04", "kubernetes-v1.36.3"})
+    assert users.torn(new, [PLAIN, BAKED, copy]) == {(9001, 9002): ("loose",)}
+    assert users.torn(BAKED.tags, [PLAIN, BAKED, copy]) == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.missing import commands, named
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Place, Scope
 from nagaya.infrastructure.proxmox.privileges.preflight import preflight
@@ -49,12 +50,12 @@ def test_each_privilege_that_is_taken_away_is_named_with_its_path_and_command(re
         for privilege in held:
             less = Held({**whole.by_path, path: {name: on for name, on in held.items() if name != privilege}})
             found = preflight(less, SCOPE, release, TOKEN)
-            named = {(each.path, each.privilege) for each in found.missing}
+            lacks = {(each.path, each.privilege) for each in found.missing}
             # Before PVE 9, whoever may ask the guest agent for addresses may run programs by it, too.
             if privilege in extra - {"VM.Clone"} or found.delivery == "native":
-                assert not named
+                assert not lacks
                 continue
-            assert named == {(path, privilege)}
+            assert lacks == {(path, privilege)}
             (only,) = found.missing
             assert f"pveum acl modify {path} --users nagaya@pve --tokens '{TOKEN}' --roles Nagaya" in only.command
             assert privilege in only.command
@@ -116,3 +117,15 @@ def test_the_role_at_the_root_reaches_nothing_below() -> None:
     made = setup(NINE, SCOPE)
     assert {each.propagate for each in made.grants if each.path == "/"} == {False}
     assert made.roles[ROLES[Place.CLUSTER]] == ("Sys.Audit",)
+
+
+def test_a_role_at_a_path_has_one_command_whatever_is_missing_there() -> None:
+    whole = granted(NINE)
+    path = "/pool/nagaya"
+    kept = {name: on for name, on in whole.by_path[path].items() if name == "VM.Audit"}
+    found = preflight(Held({**whole.by_path, path: kept}), SCOPE, NINE, TOKEN)
+    assert {"VM.Allocate", "VM.Config.CDROM"} <= {each.privilege for each in found.missing}
+    (only,) = commands(found.missing)
+    assert all(each.privilege in only for each in found.missing)
+    assert "; VM.Clone, VM.Allocate on /pool/nagaya, to clone machines; " in named(found.missing)
+    assert "VM.Config.CPU, VM.Config.Memory, VM.Config.Network, " in named(found.missing)

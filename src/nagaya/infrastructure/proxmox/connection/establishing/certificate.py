@@ -5,17 +5,19 @@ Looked at before any password is sent: whoever asks for one must be known first.
 
 from __future__ import annotations
 
+import socket
+import ssl
 from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
 
 from nagaya.infrastructure.proxmox.client import Endpoint, Trust, fingerprint
-from nagaya.infrastructure.proxmox.client.greeting import TIMEOUT, fingerprint_of, greeted
+from nagaya.infrastructure.proxmox.client.greeting import TIMEOUT, cause, fingerprint_of, greeted
 
 
 class NoCertificate(Exception):
-    """Nobody shows one. The text is a sentence."""
+    """Nobody shows one. The text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ async def shown(endpoint: Endpoint, trust: Trust | None = None) -> Certificate:
     try:
         raw = await greeted(endpoint, Trust(insecure=True))
     except (OSError, TimeoutError) as error:  # ssl.SSLError is an OSError
-        raise NoCertificate(f"{endpoint} cannot be reached: {_why(error)}.") from error
+        raise NoCertificate(f"{endpoint} cannot be reached: {_why(error)}. {_remedy(error)}") from error
     distrust = ""
     own = fingerprint_of(raw)
     if judged.fingerprints:
@@ -57,5 +59,12 @@ async def shown(endpoint: Endpoint, trust: Trust | None = None) -> Certificate:
 def _why(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT:.0f} s"
-    said = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
-    return said or type(error).__name__
+    return cause(error)
+
+
+def _remedy(error: BaseException) -> str:
+    if isinstance(error, socket.gaierror):
+        return "Check the name, or give the address of the host in its place."
+    if isinstance(error, ssl.SSLError):
+        return "Something else listens there: Proxmox VE does at port 8006."
+    return "See whether the host is on, `systemctl status pveproxy` is well there, and this is its port."

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from nagaya.infrastructure.proxmox.client.rows import StorageRow
 from nagaya.infrastructure.proxmox.connection.establishing.site import Site
+from nagaya.infrastructure.proxmox.image.choice import FILES
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import LOCAL_ZONE, Scope
 from nagaya.infrastructure.proxmox.privileges.setup import USUAL
@@ -95,12 +96,27 @@ def _import_storages(asked: Scope, site: Site, notes: list[str]) -> tuple[str, .
         return asked.import_storages
     if not found:
         raise Unsuitable(
-            "No storage takes images (content import): add it to one that holds files (dir, nfs, cifs, cephfs, btrfs) "
-            "with `pvesm set <storage> --content <what it has>,import`, or leave out --with-images."
+            f"No storage takes images (content import): {_import_remedy(site)}, or leave out --with-images."
         )
     name = min(found, key=lambda each: _preference(each, found[each]))
     notes.append(f"Storage for images: {name}. --import-storage names another.")
     return (name,)
+
+
+def _import_remedy(site: Site) -> str:
+    """What lets a storage take images, with the name of one that could."""
+    able: dict[str, list[StorageRow]] = {}
+    for (_, name), row in sorted(site.snapshot.storages.items()):
+        if row.type in FILES:
+            able.setdefault(name, []).append(row)
+    if not able:
+        return (
+            f"make one that keeps files ({', '.join(sorted(FILES))}), as with `pvesm add dir images --path "
+            "/var/lib/nagaya-images --content import` on any host"
+        )
+    name = min(able, key=lambda each: _preference(each, able[each]))
+    contents = ",".join(sorted({*able[name][0].contents, "import"}))
+    return f"run `pvesm set {name} --content {contents}` on any host"
 
 
 def _preference(name: str, rows: Sequence[StorageRow]) -> tuple[int, int, str]:

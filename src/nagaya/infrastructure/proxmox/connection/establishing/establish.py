@@ -20,16 +20,17 @@ from nagaya.infrastructure.proxmox.client import Facts, Proxmox, Token
 from nagaya.infrastructure.proxmox.client.errors import NotFound
 from nagaya.infrastructure.proxmox.connection.establishing.changes import Change, GiveRole
 from nagaya.infrastructure.proxmox.connection.establishing.chosen import chosen
-from nagaya.infrastructure.proxmox.connection.establishing.management import Management
+from nagaya.infrastructure.proxmox.connection.establishing.management import Management, Stored
 from nagaya.infrastructure.proxmox.connection.establishing.manifests import Wanted
-from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked, Connect, Plan, recognised
+from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked, Connect, Plan, beside, recognised
 from nagaya.infrastructure.proxmox.connection.establishing.site import read_site
 from nagaya.infrastructure.proxmox.connection.establishing.token import comment_for
 from nagaya.infrastructure.proxmox.connection.findings import find
 from nagaya.infrastructure.proxmox.privileges.image import ImageScope, image_missing
+from nagaya.infrastructure.proxmox.privileges.missing import Missing, named
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
-from nagaya.infrastructure.proxmox.privileges.preflight import Missing, Preflight, preflight
+from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
 
 Say = Callable[[str], None]
 _WAYS: Final = (Feature.ALWAYS, Feature.ISO, Feature.NATIVE)
@@ -40,8 +41,7 @@ class Incomplete(Exception):
     """The token may not do all that is needed."""
 
     def __init__(self, token: str, missing: tuple[Missing, ...]) -> None:
-        named = "; ".join(f"{each.privilege} on {each.path}, to {each.operation}" for each in missing)
-        super().__init__(f"{token} lacks {named}.")
+        super().__init__(f"{token} lacks {named(missing)}.")
         self.token = token
         self.missing = missing
 
@@ -80,6 +80,7 @@ async def establish(
 async def adopt(asked: Asked, token: Token, connect: Connect, say: Say, management: Management | None) -> Established:
     """Store and verify a token that somebody made by hand: nothing is changed in Proxmox VE. Raises what `establish`
     raises, and Unsuitable."""
+    asked, dropped = beside(asked, Stored() if management is None else management.stored)
     client = connect(Facts(asked.endpoints, token, asked.trust))
     try:
         site = await read_site(client)
@@ -87,7 +88,7 @@ async def adopt(asked: Asked, token: Token, connect: Connect, say: Say, manageme
         choice = chosen(asked.scope, site, asked.features)
     finally:
         await client.close()
-    for each in (*choice.notes, *notes):
+    for each in (*choice.notes, *notes, *dropped):
         say(each)
     wanted = asked.wanted(trust, choice)
     checked = await verified(wanted, token.id, token.secret, connect)

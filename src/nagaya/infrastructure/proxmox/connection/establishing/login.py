@@ -14,13 +14,22 @@ from urllib.parse import quote, unquote, urlencode
 from nagaya.infrastructure.proxmox.client import Endpoint, Password, Trust
 from nagaya.infrastructure.proxmox.client.calls import TIMEOUT
 from nagaya.infrastructure.proxmox.client.decoding import decoded
-from nagaya.infrastructure.proxmox.client.errors import Evidence, HostUnreachable, Malformed, Unauthorized
+from nagaya.infrastructure.proxmox.client.errors import (
+    Evidence,
+    HostUnreachable,
+    Malformed,
+    ProxmoxError,
+    Unauthorized,
+)
 from nagaya.infrastructure.proxmox.client.transport import ROOT, NoAnswer, Request, Transport
 
 PATH: Final = "/access/ticket"
 _CHALLENGE: Final = "!tfa!"
 _ANSWERABLE: Final = ("totp", "recovery")
 """The second factors that can be typed. The others need a browser and something to touch."""
+
+_FOREIGN: Final = frozenset({403, 404, 405, 501})
+"""What PVE never answers to somebody who logs in."""
 
 Ask = Callable[[str], Awaitable[str]]
 """Asks for a code of the kind that is named: totp or recovery."""
@@ -84,6 +93,10 @@ async def _ticket(transport: Transport, endpoint: Endpoint, trust: Trust, given:
             else f"The password is wrong, or {given['username']} is unknown, disabled or expired: PVE does not say "
             "which. The user is written name@realm, such as root@pam.",
         ) from None
+    except ProxmoxError as error:
+        if error.evidence.status in _FOREIGN:
+            raise Malformed(error.evidence) from None
+        raise
     if not isinstance(data, dict) or not data.get("ticket"):
         raise Malformed(Evidence("POST", PATH, endpoint.host, answer.status, answer.reason, "there is no ticket in it"))
     return data

@@ -298,6 +298,6 @@ def _explained(error: ApiError, key: Key) -> str:
     if isinstance(error, NotFound):
         return (
             "The management API does not have the kind ProxmoxConnection: install it with `nagaya crds --only "
-            f"{_PART} | kubectl apply --server-side -f -`, or start `nagaya controllers --install-crds`."
+            f"{_PART} | kubectl apply --server-side -f -`; `nagaya up` does it by itself."
         )
     return f"The management API does not take the connection {key}: {error}."

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Token, Trust
+from nagaya.infrastructure.proxmox.client import BadEndpoint, Endpoint, Facts, Proxmox, Token, Trust, endpoint
 from nagaya.infrastructure.proxmox.client.access import Account
-from nagaya.infrastructure.proxmox.client.errors import ProxmoxError, Unauthorized
+from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError, Unauthorized
 from nagaya.infrastructure.proxmox.connection.establishing.accounts import read_accounts
 from nagaya.infrastructure.proxmox.connection.establishing.changes import Change, GiveRole, changes, superfluous
 from nagaya.infrastructure.proxmox.connection.establishing.chosen import Chosen, Unsuitable, chosen
@@ -18,6 +18,7 @@ from nagaya.infrastructure.proxmox.connection.establishing.remembered import Pur
 from nagaya.infrastructure.proxmox.connection.establishing.site import Site, read_site
 from nagaya.infrastructure.proxmox.connection.establishing.token import Decision, Held, decide
 from nagaya.infrastructure.proxmox.connection.findings import OLDEST, authority, datacenter
+from nagaya.infrastructure.proxmox.connection.look import is_distrusted
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import USER, USUAL, Setup, setup
@@ -99,6 +100,7 @@ async def plan(asked: Asked, proxmox: Proxmox, connect: Connect, management: Man
     site = await read_site(proxmox)
     _check_version(site)
     stored = Stored() if management is None else management.stored
+    asked, dropped = beside(asked, stored)
     await _check_datacenter(proxmox, site, stored)
     accounts = await read_accounts(proxmox, asked.user)
     _check_account(asked.user, accounts.account, proxmox)
@@ -110,7 +112,7 @@ async def plan(asked: Asked, proxmox: Proxmox, connect: Connect, management: Man
     token = decide(asked.user, held, accounts.tokens, proxmox.calls.world, rotate=asked.rotate)
     made = setup(site.version.release, choice.scope, user=asked.user, token_name=token.name, features=choice.features)
     before, after = changes(made, accounts, token_is_new=token.new)
-    notes = [*choice.notes, *noted, *token.notes]
+    notes = [*choice.notes, *noted, *dropped, *token.notes]
     for role, more in superfluous(made, accounts).items():
         notes.append(f"The role {role} has more than this connection needs, which is left: {' '.join(more)}.")
     in_place = management is not None and management.has(wanted, stored.token, stored.token_secret)
@@ -124,26 +126,40 @@ async def recognised(asked: Asked, proxmox: Proxmox, connect: Connect, site: Sit
         return asked.trust, []
     pem = str((await authority(proxmox, site.snapshot)).get("pem") or "")
     better = Trust(authority=pem)
-    if pem and all([await _recognises(better, each, proxmox, connect) for each in asked.endpoints]):
-        said = "Hosts are recognised by the authority of their cluster from now on, whichever of them is asked."
-        return better, [said]
+    problems = {each: await _problem(better, each, proxmox, connect) for each in asked.endpoints} if pem else {}
+    strangers = [each for each, problem in problems.items() if problem is not None and not _is_away(problem)]
+    if pem and not strangers:
+        said = ["Hosts are recognised by the authority of their cluster from now on, whichever of them is asked."]
+        said += [
+            f"{each} does not answer now: it is recognised by that when it does."
+            for each, problem in problems.items()
+            if problem is not None
+        ]
+        return better, said
     if len(asked.endpoints) > 1:
+        which = f" ({strangers[0]} is not known by the authority of its cluster)" if strangers else ""
         raise Unsuitable(
-            "One fingerprint is for one host: give --ca-file (/etc/pve/pve-root-ca.pem of any host) for several, or "
-            "only one address."
+            f"One fingerprint is for one host{which}: give --ca-file (/etc/pve/pve-root-ca.pem of any host) for "
+            "several, or only one address."
         )
     return asked.trust, []
 
 
-async def _recognises(trust: Trust, endpoint: Endpoint, proxmox: Proxmox, connect: Connect) -> bool:
+async def _problem(trust: Trust, endpoint: Endpoint, proxmox: Proxmox, connect: Connect) -> ProxmoxError | None:
+    """Why a host is not recognised; None if it is."""
     client = connect(replace(proxmox.facts, endpoints=(endpoint,), trust=trust))
     try:
         await client.cluster.version()
-    except ProxmoxError:
-        return False
+    except ProxmoxError as error:
+        return error
     finally:
         await client.close()
-    return True
+    return None
+
+
+def _is_away(problem: ProxmoxError) -> bool:
+    """Whether nobody answered, so that nothing is known of who would."""
+    return isinstance(problem, HostUnreachable) and not is_distrusted(problem)
 
 
 async def _works(stored: Stored, asked: Asked, connect: Connect) -> bool:
@@ -157,6 +173,21 @@ async def _works(stored: Stored, asked: Asked, connect: Connect) -> bool:
         return False
     finally:
         await client.close()
+
+
+def beside(asked: Asked, stored: Stored) -> tuple[Asked, list[str]]:
+    """What is asked, given the addresses that the connection has, and what is said of those that go. Who names some of
+    them means all; who names another means just what is named."""
+    written = () if stored.connection is None else stored.connection.spec.endpoints
+    try:
+        before = tuple(dict.fromkeys(map(endpoint, written)))
+    except BadEndpoint:
+        return asked, []  # they lead nowhere
+    if set(asked.endpoints) <= set(before):
+        return replace(asked, endpoints=before), []
+    gone = ", ".join(str(each) for each in before if each not in asked.endpoints)
+    named = ", ".join(map(str, asked.endpoints))
+    return asked, [f"Endpoints: {named} in place of {gone}. Name those, too, to keep them."] if gone else []
 
 
 def _check_version(site: Site) -> None:

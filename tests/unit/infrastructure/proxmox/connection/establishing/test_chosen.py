@@ -24,7 +24,14 @@ def site(
 ) -> Site:
     hosts = {name: Host(name, True) for name in ("pve1", "pve2")}
     rows = {
-        (host, name): StorageRow(name, host, True, shared, contents=frozenset(contents.split(",")))
+        (host, name): StorageRow(
+            name,
+            host,
+            True,
+            shared,
+            contents=frozenset(contents.split(",")),
+            type="dir" if "iso" in contents else "lvm",
+        )
         for name, contents, shared in storages
         for host in hosts
     }
@@ -56,8 +63,13 @@ def test_several_storages_for_disks_are_all_granted_and_none_is_the_default() ->
 def test_without_a_storage_for_disks_nothing_can_be_done() -> None:
     with pytest.raises(Unsuitable, match="pvesm set"):
         chosen(ASKED, site(("local", "iso", False)))
-    with pytest.raises(Unsuitable, match="content import"):
+
+
+def test_without_a_storage_for_images_the_command_is_told_that_makes_one() -> None:
+    with pytest.raises(Unsuitable, match=r"content import\): make one that keeps files .*`pvesm add dir"):
         chosen(ASKED, site(DISKS), (*USUAL, Feature.IMAGES))
+    with pytest.raises(Unsuitable, match=r"run `pvesm set nfs --content backup,import,iso` on any host"):
+        chosen(ASKED, site(DISKS, ("local", "iso", False), ("nfs", "iso,backup", True)), (*USUAL, Feature.IMAGES))
 
 
 def test_virtual_networks_are_granted_in_their_zones() -> None:

@@ -90,6 +90,12 @@ async def test_an_old_form_of_challenge_is_no_login() -> None:
         await log_in(Told(lambda _, __: ticket("PVE:tfa!root@pam:1", NeedTFA=1)), code)
 
 
+@pytest.mark.parametrize("status", [403, 404, 501])
+async def test_what_proxmox_never_answers_to_a_login_is_said_to_come_from_something_else(status: int) -> None:
+    with pytest.raises(Malformed, match="the address leads elsewhere"):
+        await log_in(Told(lambda _, __: Answer(status, "No", b"")))
+
+
 async def test_what_is_no_proxmox_is_said() -> None:
     with pytest.raises(Malformed):
         await log_in(Told(lambda _, __: Answer(200, "OK", b"<html>")))
