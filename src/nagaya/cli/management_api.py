@@ -7,7 +7,7 @@ a line that says what is missing and how to get it, and work begins by itself wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, Final
@@ -16,6 +16,7 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
+from nagaya.kube.definitions import DEFINITIONS, missing
 from nagaya.kube.errors import Expired, Forbidden, NotFound, ServerError, TooManyRequests
 from nagaya.kube.transport import NoAnswer, NoCredentials
 
@@ -24,9 +25,6 @@ Tell = Callable[[str], None]
 ANSWER_TIMEOUT: Final = 5.0
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-_DEFINITIONS: Final = Kind(
-    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
-)
 _PASSES: Final = (NoAnswer, ServerError, TooManyRequests)
 
 
@@ -61,7 +59,7 @@ async def serves(
     told: list[str] = []
     while True:
         try:
-            listing = await client.list(_DEFINITIONS)
+            listing = await client.list(DEFINITIONS)
             known = {each.metadata.name: each for each in listing.items}
             absent = missing(kinds, known, convertible)
             if absent and absent != told:
@@ -81,7 +79,7 @@ async def _appear(
     client: Client, absent: Callable[[dict[str, Untyped]], list[str]], known: dict[str, Untyped], resource_version: str
 ) -> bool:
     """Follow the definitions until nothing is missing; False if the server ends the watch before."""
-    async with aclosing(client.watch(_DEFINITIONS, resource_version=resource_version)) as events:
+    async with aclosing(client.watch(DEFINITIONS, resource_version=resource_version)) as events:
         async for event in events:
             if event.object is not None:
                 known[event.object.metadata.name] = event.object
@@ -90,30 +88,6 @@ async def _appear(
                 if not absent(known):
                     return True
     return False
-
-
-def missing(
-    kinds: Iterable[Kind[Any]], definitions: Mapping[str, Untyped], convertible: Collection[Kind[Any]] = ()
-) -> list[str]:
-    """The kinds, by plural and group, that definitions do not make the API serve in the version that is needed."""
-    absent = []
-    for kind in kinds:
-        name = f"{kind.plural}.{kind.group}"
-        definition = definitions.get(name)
-        if definition is None:
-            absent.append(name)
-        elif not _is_served(definition, None if kind in convertible else kind.version):
-            absent.append(f"{name} in {kind.version}")
-    return sorted(absent)
-
-
-def _is_served(definition: Untyped, version: str | None) -> bool:
-    """Whether a version is served; any version without one."""
-    versions = definition.at("spec", "versions") or ()
-    served = any(each.get("name") == (version or each.get("name")) and each.get("served") for each in versions)
-    conditions = definition.at("status", "conditions") or ()
-    established = any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
-    return served and established
 
 
 def _explain(absent: Collection[str], kinds: Collection[Kind[Any]]) -> str:

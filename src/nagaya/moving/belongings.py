@@ -9,7 +9,7 @@ from typing import Final
 
 from nagaya.api.cluster.labels import CLUSTER_NAME
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
-from nagaya.moving.references import named
+from nagaya.moving.references import named, namespaces
 
 _CLUSTER_SECRETS: Final = ("ca", "etcd", "proxy", "sa", "kubeconfig")
 """Secrets of a Cluster are called after it, with one of these behind: users may have made them without an owner."""
@@ -36,7 +36,7 @@ class Belongings:
 def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
     """What moves of all that there is: that of a namespace, or everything.
 
-    Objects without a namespace move with a namespace only if something of it owns or names them, or their kind says so.
+    Objects without a namespace move with one if they are about no other, and own nothing elsewhere.
     """
     there = {each.uid: each for each in items}
     owners = {uid: frozenset(_owners(each, there)) for uid, each in there.items()}
@@ -47,7 +47,8 @@ def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
     chosen = {
         uid
         for uid, each in there.items()
-        if (each.takes_along or each.moves_alone) and namespace in ("", each.metadata.namespace or namespace)
+        if (each.takes_along or each.moves_alone)
+        and (not namespace or _is_of(each, namespace, [there[one] for one in owned[uid]]))
     }
     waiting = [uid for uid in chosen if there[uid].takes_along]
     while waiting:
@@ -58,6 +59,13 @@ def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
     moved = tuple(each for uid, each in there.items() if uid in chosen)
     left = tuple((there[owner], each) for each in moved for owner in sorted(owners[each.uid] - chosen))
     return Belongings(moved, {each.uid: owners[each.uid] & chosen for each in moved}, left)
+
+
+def _is_of(item: Item, namespace: str, owned: Iterable[Item]) -> bool:
+    if item.metadata.namespace:
+        return item.metadata.namespace == namespace
+    elsewhere = {each.metadata.namespace for each in owned} - {"", namespace}
+    return not elsewhere and namespaces(item.object) <= {namespace}
 
 
 def _owners(item: Item, there: Mapping[str, Item]) -> Iterator[str]:

@@ -20,6 +20,22 @@ class Named(NamedTuple):
     name: str
 
 
+def namespaces(obj: Untyped) -> frozenset[str]:
+    """The namespaces that an object without one names: those that it is about."""
+    return frozenset(_namespaces(obj.raw.get("spec")))
+
+
+def _namespaces(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _namespaces(each)
+    elif isinstance(value, Mapping):
+        for field, content in value.items():
+            if field == "namespace" and isinstance(content, str) and content:
+                yield content
+            yield from _namespaces(content)
+
+
 def named(obj: Untyped) -> Iterator[Named]:
     """All that an object names, in its own namespace unless it says another."""
     yield from _below("", obj.raw.get("spec"), obj.metadata.namespace)

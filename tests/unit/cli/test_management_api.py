@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from nagaya.api.catalog import PARTS
-from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
-from nagaya.cli.management_api import answers, missing, serves
+from nagaya.cli.management_api import answers, serves
 from nagaya.cli.plane import install
 from nagaya.kube.client import Client
 from nagaya.kube.errors import Unauthorized
@@ -21,36 +19,6 @@ from support.virtual_run import run, virtual_world
 ADDONS = [each.kind for each in PARTS["addons"]]
 SETS = ADDONS[0]
 NAME = f"{SETS.plural}.{SETS.group}"
-
-
-def definition(*, version: str = SETS.version, served: bool = True, established: str = "True") -> Untyped:
-    content: dict[str, Any] = {
-        "metadata": {"name": NAME},
-        "spec": {"versions": [{"name": version, "served": served}]},
-        "status": {"conditions": [{"type": "Established", "status": established}]},
-    }
-    return Untyped(content)
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (None, [NAME]),
-        (definition(), []),
-        (definition(established="False"), [f"{NAME} in {SETS.version}"]),
-        (definition(served=False), [f"{NAME} in {SETS.version}"]),
-        (definition(version="v1beta1"), [f"{NAME} in {SETS.version}"]),
-    ],
-)
-def test_a_kind_is_missing_unless_its_version_is_served(found: Untyped | None, expected: list[str]) -> None:
-    assert missing([SETS], {} if found is None else {NAME: found}) == expected
-
-
-def test_a_kind_that_is_converted_may_be_there_in_any_version() -> None:
-    assert missing([SETS], {NAME: definition(version="v1beta1")}, convertible=[SETS]) == []
-    assert missing([SETS], {NAME: definition(established="False")}, convertible=[SETS]) == [f"{NAME} in {SETS.version}"]
-    assert missing([SETS], {NAME: definition(served=False)}, convertible=[SETS]) == [f"{NAME} in {SETS.version}"]
-    assert missing([SETS], {}, convertible=[SETS]) == [NAME]
 
 
 def test_an_api_that_is_away_is_mentioned_once_and_waited_for() -> None:

@@ -61,6 +61,17 @@ def test_of_one_namespace_only_what_is_in_it_moves() -> None:
     ]
 
 
+def test_of_what_has_no_namespace_only_that_moves_with_one_that_is_about_it_alone() -> None:
+    mine, others = (
+        item("Reservation", name, namespace="", kind_labels=(MOVE,), spec={"machineRef": {"namespace": name}})
+        for name in ("here", "there")
+    )
+    pool = item("Pool", "pool", namespace="", kind_labels=(MOVE_HIERARCHY,))
+    addresses = [item("Address", f"address-{name}", pool, namespace=name) for name in ("here", "there")]
+    assert moved(CLUSTER, mine, others, pool, *addresses, namespace="here") == ["shop", "here"]
+    assert len(moved(CLUSTER, mine, others, pool, *addresses)) == 6
+
+
 def test_an_owner_that_stays_behind_is_told() -> None:
     foreign = item("Thing", "foreign")
     machine = item("Machine", "machine", CLUSTER, foreign)

@@ -21,4 +21,6 @@ class ExitCode(IntEnum):
     """It answers, and does not accept who asks."""
     INCOMPLETE = 7
     """All was done, and something is still missing: rights, for example."""
+    CHANGES = 8
+    """All is well, and something would change; told only if that was asked for."""
     INTERRUPTED = 130

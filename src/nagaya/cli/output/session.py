@@ -85,14 +85,19 @@ class Session:
 
 def management_options(command: Command) -> Command:
     """`--kubeconfig`, `--context` and `-n`, handed on as one value, `management`."""
+    where = click.option("-n", "--namespace", metavar="NAMESPACE", help="Where it is.  [default: the kubeconfig's]")
+    return where(api_options(command))
+
+
+def api_options(command: Command) -> Command:
+    """The same without `-n`, for commands about a whole management API."""
     from functools import wraps
 
     @wraps(command)
-    def wrapped(*, kubeconfig: Path | None, context: str | None, namespace: str | None, **rest: Any) -> Any:
+    def wrapped(*, kubeconfig: Path | None, context: str | None, namespace: str | None = None, **rest: Any) -> Any:
         return command(management=Management(kubeconfig, context, namespace), **rest)
 
     options = (
-        click.option("-n", "--namespace", metavar="NAMESPACE", help="Where it is.  [default: the kubeconfig's]"),
         click.option(
             "--kubeconfig",
             type=click.Path(dir_okay=False, path_type=Path),

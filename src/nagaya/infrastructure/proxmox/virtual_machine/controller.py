@@ -24,7 +24,7 @@ from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
 from nagaya.infrastructure.proxmox.virtual_machine.removing import look, remove
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import BY_MACHINE, index_reservations, is_left
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import BY_MACHINE, index_reservations, is_for, is_left
 from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import WORKERS, Controller, Result, Watch
 from nagaya.kube.errors import NotFound
@@ -67,19 +67,16 @@ class ProxmoxVirtualMachines:
             return await self._tell(reservation, message=str(error), again=RETRY)
 
     async def _has_machine(self, reservation: ProxmoxVirtualMachine) -> bool:
-        """Whether its machine is there. One that was moved here has another uid, and the VMID in its spec."""
-        whose, vmid = reservation.spec.machine_ref, reservation.spec.vmid
+        """Whether its machine is there."""
+        whose = reservation.spec.machine_ref
         cached = self._rt.cache.get(PROXMOX_MACHINES, Key(whose.namespace, whose.name))
         if cached is not None and cached.metadata.uid == whose.uid:
-            # One whose clone was killed was left behind by a machine that goes on under another VMID.
-            return cached.spec.virtual_machine_id == vmid or not is_left(reservation)
+            return is_for(reservation, cached)
         try:
             machine = await self._rt.client.get(PROXMOX_MACHINES, whose.namespace, whose.name)
         except NotFound:
             return False
-        if machine.spec.virtual_machine_id == vmid:
-            return True
-        return machine.metadata.uid == whose.uid and not is_left(reservation)
+        return is_for(reservation, machine)
 
     async def _reap(self, key: Key, reservation: ProxmoxVirtualMachine, link: Link) -> Result | None:
         spec = reservation.spec

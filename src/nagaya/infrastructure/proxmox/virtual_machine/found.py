@@ -16,7 +16,7 @@ from nagaya.infrastructure.proxmox.client.errors import Forbidden, HostUnreachab
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 
-_BEING_MADE: Final = ("clone", "create")
+UNFINISHED_LOCKS: Final = ("clone", "create")
 _TEMPORARY: Final = "qmclone temporary file"
 """The description of a clone until it is done."""
 _MANAGED: Final = "managed"
@@ -137,14 +137,18 @@ def _off(proxmox: Proxmox, snapshot: Snapshot, node: str) -> str | None:
     return None
 
 
+def is_unfinished(config: MachineConfig) -> bool:
+    """Whether it is a clone, or a new VM, that has not ended. One that was killed stays so."""
+    return config.get("lock") in UNFINISHED_LOCKS or config.get("description").strip() == _TEMPORARY
+
+
 def _judged(identity: Identity, config: MachineConfig) -> Presence:
     found = marker.read(config.get("description"))
     if identity.uuid:
         known = config.uuid.lower() == identity.uuid.lower() and config.get("name") == identity.name
         free = found is None or found.uid == identity.uid
         return Presence.OURS if known and free else Presence.FOREIGN
-    unfinished = config.get("lock") in _BEING_MADE or config.get("description").strip() == _TEMPORARY
-    if unfinished and (found is None or found.uid == identity.uid):
+    if is_unfinished(config) and (found is None or found.uid == identity.uid):
         return Presence.BEING_MADE
     if found is None or found.uid != identity.uid:
         return Presence.FOREIGN

@@ -131,8 +131,10 @@ def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (
 
 
 def failure(task: TaskState) -> str:
-    """What a failed task says, with the end of its log. It is tried again."""
+    """What a failed task says, with the end of its log, and what helps where that is known. It is tried again."""
+    said = " ".join(task.exitstatus.split()).rstrip(".")
     lines = [line.strip() for line in task.log if line.strip()][-_LOG_LINES:]
     log = f" The log ends: {' / '.join(lines)}." if lines else ""
-    said = " ".join(task.exitstatus.split()).rstrip(".")
-    return f"Task {task.upid.type} on {task.upid.node} failed: {said}.{log} It is tried again. ({task.upid})"
+    remedy = f" {task.remedy}" if task.remedy else ""
+    again = "" if "tried again" in remedy else " It is tried again."
+    return f"Task {task.upid.type} on {task.upid.node} failed: {said}.{log}{remedy}{again} ({task.upid})"

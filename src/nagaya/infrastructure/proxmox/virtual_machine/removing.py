@@ -7,7 +7,8 @@ from collections.abc import Collection
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
-from nagaya.infrastructure.proxmox.client.errors import Forbidden, NotFound, ProxmoxError, WrongState
+from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
 
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 
 IMAGES: Final = "images"
 ISO: Final = "iso"
+_OTHER_DRIVES: Final = ("efidisk0", "tpmstate0")
 
 
 def boot_image(vmid: int) -> str:
@@ -83,6 +85,7 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
             return await proxmox.machines.shutdown(step.node, identity.vmid, timeout=step.grace, force=True)
         # What the HA manager looks after it stops itself, and there is nothing to overrule.
         return await proxmox.machines.stop(step.node, identity.vmid, overrule_shutdown=not managed)
+    await _check_storages(proxmox, identity.vmid, step.node, found.config)
     try:
         if found.config.get("protection") == "1":
             # A template's flag is copied to its clones; that this VM goes was decided by whoever deleted its machine.
@@ -92,6 +95,19 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
         if isinstance(error, WrongState) and not await _runs(proxmox, identity, step.node):
             raise
         return None
+
+
+async def _check_storages(proxmox: Proxmox, vmid: int, node: str, config: MachineConfig) -> None:
+    """See that all that the VM has can be reached. Else PVE destroys the VM with a warning and leaves its disks, of
+    which nobody knows any more whose they are. Raises WrongState."""
+    drives = [each.leading for each in config.disks.values()]
+    drives += [config.properties(name).leading for name in (*_OTHER_DRIVES, *config.unused)]
+    used = {each.partition(":")[0] for each in drives if each and ":" in each}
+    off = sorted(each.name for each in await proxmox.storages.on(node) if each.name in used and not each.active)
+    if off:
+        message = f"{', '.join(off)} cannot be reached from {node}, and what the VM has there would be left behind"
+        remedy = "It is destroyed when the storage is back."
+        raise WrongState(Evidence("DELETE", f"/nodes/{node}/qemu/{vmid}", node, message=message), remedy)
 
 
 async def _released(proxmox: Proxmox, vmid: int) -> bool:

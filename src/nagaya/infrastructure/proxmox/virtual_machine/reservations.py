@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
     PROXMOX_VIRTUAL_MACHINES,
     ProxmoxVirtualMachine,
@@ -25,6 +26,15 @@ def index_reservations(cache: Cache) -> None:
 def is_left(reservation: ProxmoxVirtualMachine) -> bool:
     """Whether it was left to the reaper."""
     return reservation.status.phase in (ProxmoxVirtualMachinePhase.ORPHANED, ProxmoxVirtualMachinePhase.DESTROYING)
+
+
+def is_for(reservation: ProxmoxVirtualMachine, machine: ProxmoxMachine) -> bool:
+    """Whether it is the reservation of this machine, which has the name that it is for. A machine that was moved here
+    has another uid, and the VMID in its spec; and one whose clone was killed goes on under another VMID and has left
+    the first behind."""
+    if machine.spec.virtual_machine_id == reservation.spec.vmid:
+        return True
+    return machine.metadata.uid == reservation.spec.machine_ref.uid and not is_left(reservation)
 
 
 def _of_machine(reservation: ProxmoxVirtualMachine) -> tuple[str, ...]:

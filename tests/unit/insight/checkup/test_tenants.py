@@ -1,0 +1,85 @@
+"""What is said of a tenant's own API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nagaya.cloud.lint.finding import Finding as Deadlock
+from nagaya.cloud.lint.finding import Severity
+from nagaya.cloud.lint.report import Report
+from nagaya.clusters.node import NODES, Node
+from nagaya.insight.checkup.finding import Finding, Standing, Subject
+from nagaya.insight.checkup.tenants import Seen, findings
+from nagaya.insight.picture.member import member
+from unit.insight.scene import Condition, Scene
+
+UP: Condition = ("ControlPlaneInitialized", "True", "Initialized")
+QUIET = Report((), (), (), 3, 0)
+
+
+def node(name: str, ready: str = "True", *taints: str) -> Node:
+    content: dict[str, Any] = {
+        "metadata": {"name": name},
+        "spec": {"taints": [{"key": each, "effect": "NoSchedule"} for each in taints]},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+    return NODES.convert(content)
+
+
+def told(seen: Seen, *conditions: Condition, comes: bool = False) -> dict[str, Finding]:
+    cluster = member(Scene().cluster(*(conditions or (UP,))))
+    return {each.check: each for each in findings(Subject("Cluster default/demo"), cluster, seen, comes=comes)}
+
+
+def answering(*nodes: Node, report: Report | None = QUIET, unread: tuple[str, ...] = ()) -> Seen:
+    return Seen("https://tenant:6443", "v1.36.3", nodes=nodes, report=report, unread=unread)
+
+
+def deadlock(severity: Severity) -> Report:
+    found = Deadlock("L2", severity, "Deployment kube-system/ccm", "tenant", "spec", "taint", "It never starts.", "fix")
+    return Report((found, found), ("ccm",), (), 3, 0)
+
+
+def test_a_tenant_that_is_well() -> None:
+    found = told(answering(node("a"), node("b")))
+    assert {each.standing for each in found.values()} == {Standing.OK}
+    assert found["API"].evidence == "Kubernetes v1.36.3 answers at https://tenant:6443."
+    assert found["nodes"].evidence == "All 2 Nodes are ready."
+
+
+def test_an_api_that_is_silent_is_a_problem_unless_it_never_was_there() -> None:
+    silent = Seen("https://tenant:6443", silent="refused")
+    assert told(silent)["API"].standing is Standing.PROBLEM
+    assert told(silent, ("Available", "False", "x"), comes=True)["API"].standing is Standing.UNCHECKED
+    assert told(silent, ("Available", "False", "x"))["API"].standing is Standing.PROBLEM
+
+
+def test_a_tenant_without_a_kubeconfig_is_not_checked_while_it_has_no_control_plane() -> None:
+    lost = Seen(no_way="There is no Secret default/demo-kubeconfig")
+    assert told(lost, ("Available", "False", "x"))["API"].standing is Standing.UNCHECKED
+    assert told(lost)["API"].standing is Standing.PROBLEM
+
+
+def test_nodes_that_are_not_ready_are_counted_and_named() -> None:
+    some = told(answering(node("a"), node("b", "Unknown")))["nodes"]
+    assert some.standing is Standing.WARNING
+    assert some.evidence == "1 of 2 Nodes are not ready: b."
+    assert told(answering(node("a", "False")))["nodes"].standing is Standing.PROBLEM
+    assert told(answering())["nodes"].standing is Standing.WARNING
+
+
+def test_a_deadlock_is_a_problem_where_a_node_waits_and_a_warning_where_none_does_yet() -> None:
+    waiting = node("a", "True", "node.cloudprovider.kubernetes.io/uninitialized")
+    found = told(answering(waiting, report=deadlock(Severity.ERROR)))["bootstrap"]
+    assert found.standing is Standing.PROBLEM
+    assert found.evidence == "L2: Deployment kube-system/ccm: It never starts. And 1 more."
+    assert found.remedy == ("nagaya lint --cluster demo -n default",)
+    assert told(answering(node("a"), report=deadlock(Severity.ERROR)))["bootstrap"].standing is Standing.WARNING
+    assert told(answering(waiting, report=deadlock(Severity.WARNING)))["bootstrap"].standing is Standing.WARNING
+
+
+def test_what_could_not_be_read_is_told() -> None:
+    assert told(answering(node("a"), unread=("Nodes: forbidden",)))["bootstrap"].standing is Standing.UNCHECKED
+    late = told(answering(report=None, unread=("it did not tell all",)))
+    assert late["API"].standing is Standing.OK
+    assert late["nodes"].standing is Standing.UNCHECKED
