@@ -20,6 +20,7 @@ from nagaya.simulators.proxmox.surface import routes
 
 PROMISES: Final[Mapping[str, float]] = {
     "GET /cluster/resources": 2.0,
+    "GET /nodes/{node}/qemu": 30.0,
     "GET /nodes/{node}/tasks": 0.5,
     "GET /nodes/{node}/tasks/{upid}/status": 0.5,
     "GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces": 5.0,

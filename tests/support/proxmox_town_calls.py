@@ -25,6 +25,7 @@ READS: Final = (
     "GET /cluster/nextid",
     "GET /nodes/{node}/certificates/info",
     "GET /nodes/{node}/network",
+    "GET /nodes/{node}/qemu",
     "GET /nodes/{node}/qemu/{vmid}/config",
     "GET /nodes/{node}/qemu/{vmid}/status/current",
     ASK_GUEST,

@@ -10,7 +10,7 @@ from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.simulators.proxmox.layouts.demo import POOL
 from support.proxmox_town import Town
-from support.proxmox_town_layout import STRANGERS, foreign
+from support.proxmox_town_layout import foreign
 
 STRAY = 777
 
@@ -18,10 +18,12 @@ STRAY = 777
 async def disorder(town: Town) -> list[str]:
     """Everything that is not as it must be."""
     machines = await town.all("ProxmoxMachine")
+    reservations = (await town.client.list(PROXMOX_VIRTUAL_MACHINES)).items
+    uids = _known_by(machines, reservations)
     return [
-        *_of_vms(town, machines),
+        *_of_vms(town, uids),
         *_of_volumes(town),
-        *await _of_reservations(town, machines),
+        *_of_reservations(reservations, uids),
         *await _of_addresses(town, machines),
         *await _of_nodes(town),
         *_of_clones(town),
@@ -29,13 +31,22 @@ async def disorder(town: Town) -> list[str]:
     ]
 
 
-def _of_vms(town: Town, machines: list[Any]) -> list[str]:
+def _known_by(machines: list[Any], reservations: list[Any]) -> dict[str, Any]:
+    """Machines by the uid that their VM knows them by: the one that they had when it was made, also after a move."""
+    made = {(each.spec.machine_ref.namespace, each.spec.machine_ref.name): each for each in reservations}
+    found = {}
+    for each in machines:
+        reservation = made.get((each.metadata.namespace, each.metadata.name))
+        found[each.metadata.uid if reservation is None else reservation.spec.machine_ref.uid] = each
+    return found
+
+
+def _of_vms(town: Town, uids: dict[str, Any]) -> list[str]:
     datacenter = town.datacenter
-    uids = {each.metadata.uid: each for each in machines}
     ours: dict[str, int] = {}
     found = []
     for vmid, guest in datacenter.guests.items():
-        if guest.template or vmid in STRANGERS:
+        if guest.template or vmid in town.strangers:
             continue
         marked = marker.read(str(guest.config.get("description") or ""))
         if marked is None or marked.uid not in uids:
@@ -68,9 +79,8 @@ def _of_volumes(town: Town) -> list[str]:
     return found
 
 
-async def _of_reservations(town: Town, machines: list[Any]) -> list[str]:
-    reservations = (await town.client.list(PROXMOX_VIRTUAL_MACHINES)).items
-    wanted = {each.metadata.uid: each.spec.virtual_machine_id for each in machines}
+def _of_reservations(reservations: list[Any], uids: dict[str, Any]) -> list[str]:
+    wanted = {uid: each.spec.virtual_machine_id for uid, each in uids.items()}
     found = [
         f"reservation {each.metadata.name} has no machine ({each.status.phase}: {each.status.message})"
         for each in reservations
@@ -78,9 +88,7 @@ async def _of_reservations(town: Town, machines: list[Any]) -> list[str]:
     ]
     reserved = {each.spec.machine_ref.uid for each in reservations}
     return found + [
-        f"ProxmoxMachine {each.metadata.name} has no reservation"
-        for each in machines
-        if each.metadata.uid not in reserved
+        f"ProxmoxMachine {each.metadata.name} has no reservation" for uid, each in uids.items() if uid not in reserved
     ]
 
 
@@ -104,7 +112,12 @@ async def _of_addresses(town: Town, machines: list[Any]) -> list[str]:
 async def _of_nodes(town: Town) -> list[str]:
     machines = await town.all("Machine")
     wanted = {each.status.node_ref.name for each in machines if each.status.node_ref is not None}
-    nodes = {each.metadata.name for each in await town.nodes(town.shop.name)} if machines else set()
+    nodes = {
+        each.metadata.name
+        for name in town.names
+        if any(machine.spec.cluster_name == name for machine in machines)
+        for each in await town.nodes(name)
+    }
     return [f"Node {each} has no Machine" for each in sorted(nodes - wanted)] + [
         f"Node {each} of a Machine does not exist" for each in sorted(wanted - nodes)
     ]

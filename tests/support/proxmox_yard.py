@@ -31,7 +31,7 @@ from nagaya.cli.in_process import InProcessTransport
 from nagaya.infrastructure.proxmox.machine import controller as machines
 from nagaya.infrastructure.proxmox.virtual_machine import controller as virtual_machines
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.ipam import in_cluster
+from nagaya.ipam import global_in_cluster, in_cluster
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
 from nagaya.kube.contract_kinds import ContractKinds
@@ -87,6 +87,8 @@ class Yard:
     links: OneLink
     control: Control
     manager: Manager | None = None
+    recorder: Recorder | None = None
+    """Of the process. Nobody runs it: who wants to see events flushes it."""
 
     async def start(self) -> None:
         """A process begins."""
@@ -95,11 +97,12 @@ class Yard:
         cache = Cache(client, world)
         manager = Manager(client, world, metrics=Metrics(), cache=cache)
         remotes = Remotes(_no_tenant, world)
-        recorder = Recorder(client, world)
+        recorder = self.recorder = Recorder(client, world)
         runtime = Runtime(client, cache, ContractKinds(cache), remotes, recorder, world)
         for module in (machines, virtual_machines):
             manager.add(module.controller(runtime, self.links))
-        manager.add(in_cluster.controller(runtime))
+        for pools in (in_cluster, global_in_cluster):
+            manager.add(pools.controller(runtime))
         await manager.start()
         self.manager = manager
 

@@ -204,7 +204,7 @@ def test_a_failure_domain_without_a_host_that_is_on_is_told() -> None:
     play(scenario)
 
 
-def test_capmox_763_clusters_that_share_a_pool_get_different_addresses_from_it() -> None:
+def test_capmox_305_capmox_425_capmox_763_clusters_that_share_a_pool_get_different_addresses_from_it() -> None:
     async def scenario(plane: ProxmoxPlane) -> None:
         await connect(plane)
         vips = {"addresses": ["10.0.9.7-10.0.9.9"], "prefix": 24, "gateway": "10.0.9.1"}

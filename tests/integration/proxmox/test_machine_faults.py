@@ -49,7 +49,7 @@ def test_a_machine_that_could_not_be_made_goes_at_once() -> None:
         await yard.cluster()
         await yard.machine("a", disks={"bootVolume": {"disk": "scsi9", "sizeGb": 30}})
         await asyncio.sleep(1800)
-        assert (await yard.says("a"))["VirtualMachineProvisioned"][1] == "TaskFailed"
+        assert (await yard.says("a"))["VirtualMachineProvisioned"][1] == "VMProvisionFailed"
         await yard.delete("a")
         await yard.gone("a", within=60)
         await yard.nothing_left()

@@ -64,7 +64,8 @@ def test_capmox_216_a_machine_is_handed_to_the_ha_manager_and_taken_from_it() ->
         assert (await yard.says("a"))["Ready"][0] == "True"
         yard.there.transport.sent.clear()
         await asyncio.sleep(300)
-        assert set(yard.there.transport.asked()) == {"GET /cluster/resources", "GET /cluster/status"}
+        rest = {"GET /cluster/resources", "GET /cluster/status", f"GET /nodes/{made.status.proxmox_node}/qemu"}
+        assert set(yard.there.transport.asked()) == rest
         await yard.delete("a")
         await yard.gone("a")
         assert resources(yard) == {}

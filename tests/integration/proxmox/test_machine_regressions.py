@@ -277,7 +277,7 @@ def test_capmox_523_a_machine_type_without_ide_gets_its_boot_data_elsewhere() ->
     play(scenario)
 
 
-def test_capmox_569_boot_data_are_put_on_the_host_of_the_vm_whichever_is_asked() -> None:
+def test_capmox_112_capmox_569_boot_data_are_put_on_the_host_of_the_vm_whichever_is_asked() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster(allowedNodes=["pve3"])
         await yard.machine("a")

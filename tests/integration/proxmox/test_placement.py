@@ -32,7 +32,10 @@ def test_only_hosts_with_the_bridges_of_a_machine_get_it() -> None:
         (made,) = await yard.provisioned("a")
         assert made.status.proxmox_node == "pve2"
         message = await refused(yard, "b")
-        assert "pve1, pve2, pve3: no bridge vmbr9 that may be used (SDN.Use, which `nagaya" in message
+        assert "pve1, pve3: no bridge vmbr9 that may be used (there are: vmbr0)" in message
+        assert "pve2: no bridge vmbr9 that may be used (there are: vmbr0, vmbr7)" in message
+        assert "networkDevices[].bridge" in message
+        assert "SDN.Use, which `nagaya proxmox connect` grants" in message
         yard.there.emulator.datacenter.nodes["pve3"].bridges = ["vmbr0", "vmbr9"]
         (made,) = await yard.provisioned("b")
         assert made.status.proxmox_node == "pve3"

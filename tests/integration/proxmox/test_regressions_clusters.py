@@ -151,7 +151,7 @@ def _is_machine(guest: Guest) -> bool:
     return str(guest.config.get("name") or "").startswith("shop-")
 
 
-def test_ccm_206_a_host_that_is_off_keeps_no_other_machine_from_its_addresses() -> None:
+def test_ccm_206_kasm_858_foreman_368_a_host_that_is_off_keeps_no_other_machine_from_its_addresses() -> None:
     """There one dead host kept every new node from being initialised: all VMs were read before any was."""
 
     async def scenario(yard: Yard) -> None:

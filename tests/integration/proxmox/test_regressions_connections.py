@@ -134,7 +134,7 @@ def test_telmate_382_a_right_that_is_taken_later_is_noticed_within_the_hour() ->
     play(scenario)
 
 
-def test_capmox_221_credentials_may_come_after_the_cluster() -> None:
+def test_capmox_221_cappx_109_credentials_may_come_after_the_cluster() -> None:
     """Operators bring objects in any order. There a cluster that came first had failed for good."""
 
     async def scenario(plane: ProxmoxPlane) -> None:

@@ -23,6 +23,7 @@ from support.proxmox_town import Town, town
 from support.proxmox_town_life import CREATE, DELETE, live
 from support.proxmox_town_manifests import Shop
 
+HOSTS = 3
 MACHINES = 7
 MOST_PER_MACHINE = 130
 """Requests, from nothing to a Node whose boot data are removed: about a hundred are needed."""
@@ -41,9 +42,12 @@ def test_capi_8052_nothing_is_asked_more_often_than_promised() -> None:
             await asyncio.sleep(120)
             log.asked.clear()
             await asyncio.sleep(REST)
-            assert set(log.counts()) <= {"GET /cluster/resources", "GET /cluster/status"}, log.counts()
+            rest = {"GET /cluster/resources", "GET /cluster/status", "GET /nodes/{node}/qemu"}
+            assert set(log.counts()) <= rest, log.counts()
             # The connection and the cluster look, too.
             assert log.counts()["GET /cluster/resources"] <= 1.5 * REST / looking.AT_REST
+            assert log.counts()["GET /nodes/{node}/qemu"] <= HOSTS * (REST / looking.AT_REST + 1)
+            assert log.broken_promises() == []
             log.asked.clear()
             await live(here, (DELETE,))
             assert log.broken_promises() == []
@@ -65,6 +69,7 @@ def test_what_is_promised_is_what_is_documented() -> None:
     }
     assert promised <= numbers, f"{promised - numbers} is not in docs/proxmox.md"
     assert PROMISES["GET /cluster/resources"] == inventory.FRESHEST
+    assert PROMISES["GET /nodes/{node}/qemu"] == looking.AT_REST
     assert PROMISES["GET /nodes/{node}/tasks/{upid}/status"] == tasks.SHORTEST
     assert PROMISES["GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces"] == waiting.GUEST_AGAIN
 

@@ -36,6 +36,8 @@ UNTOLD = frozenset(
         # What is asked of the guest is only to know that it is up; of a host's network, only where a bridge may be.
         "GET /nodes/{node}/qemu/{vmid}/agent/file-read",
         "GET /nodes/{node}/network",
+        # Whether one stands still: the list of all machines tells whether it runs.
+        "GET /nodes/{node}/qemu",
         "GET /nodes/{node}/certificates/info",
         "GET /nodes/{node}/tasks/{upid}/status",
         "GET /nodes/{node}/storage",

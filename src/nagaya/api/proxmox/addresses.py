@@ -12,6 +12,8 @@ DHCP: Final = "dhcp"
 NO_ADDRESS: Final = "none"
 DEFAULT_METRIC: Final = 100
 DEFAULT_ZONE: Final = "default"
+METRIC_ANNOTATION: Final = "metric"
+"""Of a pool: how dear the default route through its gateway is."""
 
 SOME_IPV4_ADDRESSES: Final = rule("self.addresses.size() > 0", "IPv4Config addresses must be provided")
 SOME_IPV6_ADDRESSES: Final = rule("self.addresses.size() > 0", "IPv6Config addresses must be provided")

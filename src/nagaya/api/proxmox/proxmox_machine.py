@@ -22,6 +22,9 @@ VM_NOT_FOUND: Final = "notfound"
 VM_PENDING: Final = "pending"
 VM_READY: Final = "ready"
 
+DEFAULT_ADDRESSES: Final = "default"
+"""In place of a device: the addresses that the cluster's pools gave, whichever devices have them."""
+
 
 class DeviceAddresses(Model):
     """The addresses of a network device."""

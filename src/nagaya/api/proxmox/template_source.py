@@ -62,9 +62,9 @@ class CloneSpec(Model):
             maxLength=63,
         ),
     ] = ""
-    template_id: Annotated[int | None, doc("The VMID of the template.")] = msgspec.field(
-        default=None, name="templateID"
-    )
+    template_id: Annotated[
+        int | None, doc("The VMID of the template. It may be that of a VM, which is copied as it is.")
+    ] = msgspec.field(default=None, name="templateID")
     template_selector: Annotated[TemplateSelector | None, doc("Which template is meant, by its tags.")] = None
     description: Annotated[str, doc("What the description of the VM begins with.", maxLength=4096)] = ""
     format: Annotated[
@@ -78,7 +78,7 @@ class CloneSpec(Model):
         doc("Whether disks are copied whole; if false they stay linked to those of the template.", default=True),
     ] = None
     pool: Annotated[str, doc("The pool of Proxmox VE that the VM is put in.", maxLength=1024)] = ""
-    snap_name: Annotated[str, doc("The snapshot of the template that is cloned.", maxLength=40)] = ""
+    snap_name: Annotated[str, doc("The snapshot of the VM that is cloned.", maxLength=40)] = ""
     storage: Annotated[str, doc("The storage for the disks. Only for full clones.", maxLength=100)] = ""
     target: Annotated[
         str,

@@ -6,7 +6,7 @@ are free text; each form puts them where they cannot be taken for anything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
@@ -20,6 +20,7 @@ from typing import Final
 SMALLEST_MTU: Final = 576
 """Less than that is not a size: 1 stands for that of the bridge."""
 _EVERYWHERE: Final = {4: ip_interface("0.0.0.0/0"), 6: ip_interface("::/0")}
+_ALL: Final = ("default", "all")
 
 IPAddress = IPv4Address | IPv6Address
 IPInterface = IPv4Interface | IPv6Interface
@@ -30,9 +31,14 @@ class UnusableNetwork(ValueError):
     """A network that no guest could have; the message says why."""
 
 
+def is_everywhere(text: str) -> bool:
+    """Whether text names no network but all of them, of a family that it does not tell."""
+    return text in _ALL
+
+
 def destination(text: str, *, is6: bool = False) -> IPInterface:
-    """Where a route leads to: a network, or all of them for `default`."""
-    if text == "default":
+    """Where a route leads to: a network, or all of them for `default` and `all`."""
+    if is_everywhere(text):
         return _EVERYWHERE[6 if is6 else 4]
     return ip_interface(text)
 
@@ -123,7 +129,9 @@ class Network:
     vrfs: tuple[Vrf, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_routes([*(nic.all_routes for nic in self.nics), *(vrf.routes for vrf in self.vrfs)])
+        for vrf in self.vrfs:
+            self.members(vrf)
+        _check_routes(self._tables())
         for nic in self.nics:
             if not nic.mac:
                 raise UnusableNetwork(f"{nic.device} has no hardware address, so the guest could not find it")
@@ -132,7 +140,17 @@ class Network:
             _check_policies(nic.device, nic.policies, table_needed=True)
         for vrf in self.vrfs:
             _check_policies(vrf.name, vrf.policies, table_needed=False)
-            self.members(vrf)
+
+    def _tables(self) -> Iterator[tuple[int, Route]]:
+        """All routes, each with the table that it is in. Those of devices in a routing domain are in that of the
+        domain."""
+        of_device = {member: vrf.table for vrf in self.vrfs for member in self.members(vrf)}
+        for number, nic in enumerate(self.nics):
+            for route in nic.all_routes:
+                yield route.table or of_device.get(f"eth{number}", 0), route
+        for vrf in self.vrfs:
+            for route in vrf.routes:
+                yield route.table or vrf.table, route
 
     def members(self, vrf: Vrf) -> tuple[str, ...]:
         """The devices of a routing domain as the guest calls them."""
@@ -153,17 +171,16 @@ class Network:
         return any(route.to.network.prefixlen == 0 for route in routes)
 
 
-def _check_routes(tables: Iterable[tuple[Route, ...]]) -> None:
-    """Two routes to the same place at the same price: which one is taken would be chance."""
+def _check_routes(routes: Iterable[tuple[int, Route]]) -> None:
+    """Two routes of one table to the same place at the same price: which one is taken would be chance."""
     seen: set[tuple[str, int, int]] = set()
-    for routes in tables:
-        for route in routes:
-            key = (str(route.to), route.metric or 0, route.table or 0)
-            if key in seen:
-                raise UnusableNetwork(
-                    f"two routes to {route.to} have the metric {route.metric or 0}: give one of them another"
-                )
-            seen.add(key)
+    for table, route in routes:
+        key = (str(route.to), route.metric or 0, table)
+        if key in seen:
+            raise UnusableNetwork(
+                f"two routes to {route.to} have the metric {route.metric or 0}: give one of them another"
+            )
+        seen.add(key)
 
 
 def _check_policies(name: str, policies: Iterable[RoutingPolicy], *, table_needed: bool) -> None:

@@ -10,15 +10,13 @@ import msgspec
 
 from nagaya.api.cluster.labels import CLUSTER_NAME
 from nagaya.api.ipam.in_cluster_ip_pool import DEFAULT_GRACE, InClusterIPPool
-from nagaya.api.proxmox.addresses import DEFAULT_ZONE, IPConfig
+from nagaya.api.proxmox.addresses import DEFAULT_ZONE, METRIC_ANNOTATION, IPConfig
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS, ProxmoxCluster, ZonePools
 from nagaya.api.proxmox.references import LocalReference
 from nagaya.clusters.owners import controller, with_owner
 
 V4: Final = "v4"
 V6: Final = "v6"
-METRIC: Final = "metric"
-"""An annotation of a pool: how dear the default route through its gateway is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def new_pool(cluster: ProxmoxCluster, cluster_name: str, wanted: WantedPool) -> 
         "ownerReferences": msgspec.to_builtins((controller(PROXMOX_CLUSTERS, cluster),)),
     }
     if wanted.config.metric is not None:
-        metadata["annotations"] = {METRIC: str(wanted.config.metric)}
+        metadata["annotations"] = {METRIC_ANNOTATION: str(wanted.config.metric)}
     return {"metadata": metadata, "spec": pool_spec(wanted.config)}
 
 
@@ -85,8 +83,8 @@ def pool_change(cluster: ProxmoxCluster, wanted: WantedPool, present: InClusterI
         content["spec"] = changed
     metric = None if config.metric is None else str(config.metric)
     metadata: dict[str, Any] = {}
-    if present.metadata.annotations.get(METRIC) != metric:
-        metadata["annotations"] = {METRIC: metric}
+    if present.metadata.annotations.get(METRIC_ANNOTATION) != metric:
+        metadata["annotations"] = {METRIC_ANNOTATION: metric}
     owners = with_owner(present.metadata.owner_references, controller(PROXMOX_CLUSTERS, cluster))
     if owners != present.metadata.owner_references:
         metadata["ownerReferences"] = msgspec.to_builtins(owners)

@@ -28,6 +28,7 @@ from nagaya.infrastructure.proxmox.client import Upload as File
 from nagaya.infrastructure.proxmox.client.errors import NotFound as NotFoundThere
 from nagaya.infrastructure.proxmox.machine import managing
 from nagaya.infrastructure.proxmox.machine.handover import erase, hand_over
+from nagaya.infrastructure.proxmox.machine.hardware import surplus
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import (
     Adopt,
@@ -100,6 +101,8 @@ async def carry_out(
         case Name(number, provider_id):
             content = {"spec": {"virtualMachineID": number, "providerID": provider_id}}
             await api.merge(PROXMOX_MACHINES, seen.machine, content)
+            if seen.found is not None and (why := surplus(seen.machine, seen.found.config)):
+                rt.recorder.warning(PROXMOX_MACHINES, seen.machine, "DiskLargerThanAsked", why)
         case Configure(node, change, digest):
             given = dict(change.options)
             if change.volumes:
@@ -193,7 +196,10 @@ async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, res
         finally:
             reserving.discard(candidate)
     where = f" from {given.start} to {given.end} (vmIDRange)" if given is not None else ""
-    raise NoVmid(f"No VMID is free{where}.")
+    remedy = (
+        "Widen vmIDRange in another template" if given is not None else "Widen next-id in the data center's options"
+    )
+    raise NoVmid(f"No VMID is free{where}: each is that of a VM, or reserved for a machine. {remedy}, or remove VMs.")
 
 
 async def _adopt(rt: Runtime, api: Api, seen: Seen, link: Link, node: str, pool: str) -> None:

@@ -60,7 +60,7 @@ async def ask(proxmox: Proxmox, objects: Objects, found: Found | None) -> Guest 
 
 def _gets_data(objects: Objects, found: Found) -> bool:
     """Whether its boot data are handed over by the agent, and it is not known to have them."""
-    return is_native(found.config) and objects.machine.status.bootstrap_data_provided is not True
+    return is_native(found.config) and not objects.has_boot_data
 
 
 async def cloud_init(proxmox: Proxmox, node: str, vmid: int) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from ipaddress import ip_interface
 from typing import Final
 
+from nagaya.api.ipam.ip_address_claim import READY
 from nagaya.api.proxmox.addresses import DHCP
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.life import ISO, NATIVE
+from nagaya.api.proxmox.proxmox_machine import DEFAULT_ADDRESSES
 from nagaya.infrastructure.proxmox.client import Phase
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.machine import network
@@ -23,6 +25,7 @@ from nagaya.infrastructure.proxmox.machine.steps import Attach, ClaimAddresses, 
 from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN, for_agent, for_cloud_init, start_limit
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image
+from nagaya.kube.conditions import get
 
 HA_START: Final = "hastart"
 """The task that asks the HA manager to start a VM. It has ended before the VM runs."""
@@ -40,7 +43,7 @@ def booting(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
     infrastructure = objects.infrastructure
     assert infrastructure is not None
     assert objects.vmid is not None
-    wanted = network.claims(machine, infrastructure)
+    wanted = network.claims(machine, infrastructure, objects.metrics)
     if isinstance(wanted, str):
         return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, wanted)
     missing = tuple(each for each in wanted if each.name not in objects.claims)
@@ -50,14 +53,13 @@ def booting(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
         return replace(waiting, step=ClaimAddresses(missing))
     open_claims = [each for each in wanted if each.name not in objects.addresses]
     if open_claims:
-        claims = ", ".join(f"{each.name} (pool {each.pool.name})" for each in open_claims)
-        return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, f"Waiting for the addresses of claims {claims}.")
+        return _waits(told, Reason.WAITING_FOR_STATIC_IP_ALLOCATION, _without_address(seen, open_claims))
     told = _addressed(seen, wanted, told)
     attached = slots_with_image(found.config, objects.vmid)
     if found.state == "paused" and (attached or is_native(found.config)):
         why = f"The VM on {found.node} is paused; it goes on."
         return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Resume(found.node))
-    if not attached and machine.status.bootstrap_data_provided is not True and not has_taken(seen, found):
+    if not attached and not objects.has_boot_data and not has_taken(seen, found):
         return _give_boot_data(seen, found, wanted, told, failed)
     told = replace(told, has_boot_data=True)
     if not found.running:
@@ -66,6 +68,16 @@ def booting(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
         why = f"The VM on {found.node} is paused; it goes on."
         return replace(_waits(told, Reason.WAITING_FOR_VM_POWER_UP, why), step=Resume(found.node))
     return _up(seen, found, told, failed)
+
+
+def _without_address(seen: Seen, claims: Iterable[network.WantedClaim]) -> str:
+    """What is waited for, with what those say who give addresses."""
+    sentences: list[str] = []
+    for each in claims:
+        said = get(seen.objects.claims[each.name].status.conditions, READY)
+        why = f": {said.message}" if said is not None and said.status != "True" and said.message else "."
+        sentences.append(f"Waiting for the address of claim {each.name} from {each.pool.kind} {each.pool.name}{why}")
+    return " ".join(sentences)
 
 
 def _start(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
@@ -162,7 +174,8 @@ def _addressed(seen: Seen, wanted: tuple[network.WantedClaim, ...], told: Plan) 
     assert objects.infrastructure is not None
     by_device: dict[str, list[str]] = {}
     for claim in sorted(wanted, key=lambda each: not each.default):
-        by_device.setdefault(claim.device, []).append(objects.addresses[claim.name].spec.address)
+        for place in (claim.device, *([DEFAULT_ADDRESSES] if claim.default else [])):
+            by_device.setdefault(place, []).append(objects.addresses[claim.name].spec.address)
     first = [
         objects.addresses[each.name].spec.address for each in sorted(wanted, key=lambda each: not each.default)
     ]  # fmt: skip

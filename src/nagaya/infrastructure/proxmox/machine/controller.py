@@ -9,6 +9,7 @@ begins with a look, and a step that was done is not seen as missing.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -68,6 +69,11 @@ MOST_STEPS: Final = 12
 AT_A_TIME: Final = 64
 """Machines that are looked at side by side. Most of the time each waits for an answer of Proxmox VE, and who asks a
 guest that is not up waits for three seconds: with few, machines that boot would keep others from being cloned."""
+_FAILED: Final[Mapping[str, str]] = {
+    Reason.CLONING: Reason.CLONING_FAILED,
+    Reason.WAITING_FOR_VM_POWER_UP: Reason.POWERING_ON_FAILED,
+}
+"""The reason for what could not even be begun."""
 AT_ONCE: Final = 0.2
 """Seconds until a machine is looked at again that has come to the end of its steps in one go."""
 
@@ -155,7 +161,7 @@ class ProxmoxMachines:
         except Forbidden as error:
             return self._failed(seen, Reason.NOT_AUTHORIZED, f"{error}{await _remedy(seen.link, error)}"), None
         except ProxmoxError as error:
-            return self._failed(seen, made.made.reason, str(error)), None
+            return self._failed(seen, _FAILED.get(made.made.reason, made.made.reason), str(error)), None
         except NoVmid as error:
             return self._failed(seen, Reason.WAITING_FOR_VMID, str(error)), None
         except (UnusableBootData, NotTaken) as error:

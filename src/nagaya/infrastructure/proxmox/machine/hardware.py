@@ -74,6 +74,30 @@ def growth(machine: ProxmoxMachine, config: MachineConfig) -> tuple[str, str] | 
     return volume.disk, f"{volume.size_gb}G"
 
 
+def without_disk(machine: ProxmoxMachine, config: MachineConfig) -> str:
+    """Why there is no disk to start from where the machine says; empty if there is."""
+    volume = machine.spec.disks.boot_volume if machine.spec.disks is not None else None
+    if volume is None or volume.disk in config.disks:
+        return ""
+    there = [name for name, drive in config.disks.items() if drive.get("media") != "cdrom" and not is_boot_drive(drive)]
+    return (
+        f"disks.bootVolume.disk is {volume.disk}, and the template has no such disk (it has "
+        f"{', '.join(sorted(there)) or 'none'}). Make another ProxmoxMachineTemplate that names one that it has."
+    )
+
+
+def surplus(machine: ProxmoxMachine, config: MachineConfig) -> str:
+    """By how much the disk to start from is larger than asked for; empty if it is not."""
+    volume = machine.spec.disks.boot_volume if machine.spec.disks is not None else None
+    present = config.disks.get(volume.disk) if volume is not None else None
+    if volume is None or present is None or size_of(present.get("size")) <= volume.size_gb * _UNITS["G"]:
+        return ""
+    return (
+        f"Disk {volume.disk} is as large as in the template ({present.get('size')}), more than disks.bootVolume.sizeGb "
+        f"asks for ({volume.size_gb}G): Proxmox VE makes no disk smaller. Ask for as much, or take a smaller template."
+    )
+
+
 def change(
     machine: ProxmoxMachine,
     config: MachineConfig,
@@ -93,7 +117,7 @@ def change(
     tags = sorted({*config.tags, *(each.lower() for each in machine.spec.tags), TAG})
     if tags != sorted(config.tags):
         wanted["tags"] = ";".join(tags)
-    options = {name: value for name, value in wanted.items() if config.get(name) != _text(value)}
+    options = {name: value for name, value in wanted.items() if not _is(name, config.get(name), _text(value))}
     for device in networks:
         name = device.name or "net0"
         made = _network(machine, device, config.networks.get(name), bridge)
@@ -101,6 +125,8 @@ def change(
             options[name] = made
     new_disks = _new_disks(machine, config)
     delete = ["protection"] if config.get("protection") == "1" else []
+    if _balloons(machine) and "balloon" not in wanted and config.get("balloon") == "0":
+        delete.append("balloon")
     if not own_boot_drive:
         # Two seeds with one label: which of them the guest would take is chance.
         delete += [name for name, drive in config.disks.items() if is_boot_drive(drive)]
@@ -109,6 +135,19 @@ def change(
 
 def _skips_agent(machine: ProxmoxMachine) -> bool:
     return machine.spec.checks is not None and bool(machine.spec.checks.skip_qemu_guest_agent)
+
+
+def _balloons(machine: ProxmoxMachine) -> bool:
+    return machine.spec.balloon is not None and machine.spec.balloon.enabled is True
+
+
+def _is(name: str, present: str, wanted: str) -> bool:
+    """Whether an option is what it should be. Proxmox VE may write parts in another order, and a template may say more
+    of a kind of processor than which it is."""
+    if name == "cpu":
+        known = property_string.parse(present)
+        return wanted in (known.leading, known.get("cputype"))
+    return present == wanted or ("=" in wanted and property_string.parse(present) == property_string.parse(wanted))
 
 
 def _processors(machine: ProxmoxMachine) -> dict[str, str | int | bool]:
@@ -191,7 +230,8 @@ def _new_disks(machine: ProxmoxMachine, config: MachineConfig) -> dict[str, str]
 
 
 def _network(machine: ProxmoxMachine, device: NetworkDevice, present: PropertyString | None, bridge: str) -> str | None:
-    """What the device is to be; None if it is so already."""
+    """What the device is to be; None if it is so already. What the machine does not say of it is as in the template:
+    above all, one behind the firewall of Proxmox VE stays there."""
     name = device.name or "net0"
     model = device.model or DEFAULT_MODEL
     mac = device.mac_address.upper() or (
@@ -200,15 +240,10 @@ def _network(machine: ProxmoxMachine, device: NetworkDevice, present: PropertySt
         else _mac(present).upper()
     )
     plugged = device.bridge or bridge or (present.get("bridge") if present is not None else "") or DEFAULT_BRIDGE
-    wanted = property_string.of(
-        None if mac else model,
-        bridge=plugged,
-        mtu=device.mtu,
-        tag=device.vlan,
-        queues=device.queues,
-    )
-    if mac:
-        wanted = PropertyString(None, {model: mac, **wanted.options})
+    said = property_string.of(bridge=plugged, mtu=device.mtu, tag=device.vlan, queues=device.queues).options
+    kept = {} if present is None else {name: value for name, value in present.options.items() if name not in MODELS}
+    options = {**kept, **said}
+    wanted = PropertyString(None, {model: mac, **options}) if mac else PropertyString(model, options)
     if present is not None and mac and _compared(present) == _compared(wanted):
         return None
     return wanted.written(name)

@@ -47,7 +47,8 @@ def healthy(seen: Seen) -> Said:
         why = f"The VM on {found.node} stands still ({found.state}): look at the storage of its disks."
         return Said(False, Reason.IO_ERROR, why)
     if found.state in ("paused", "suspended"):
-        return Said(False, Reason.SUSPENDED, f"The VM on {found.node} is paused.")
+        why = f"The VM on {found.node} is {found.state}. It is told to go on, but not twice within ten minutes."
+        return Said(False, Reason.SUSPENDED, why)
     return Said(True, Reason.RUNNING)
 
 
@@ -102,7 +103,10 @@ def _watched(seen: Seen) -> Plan:
 
 def _off(seen: Seen, found: Found, told: Plan) -> Plan:
     if found.lock:
-        why = f"The VM on {found.node} is off and locked ({found.lock}) by another operation."
+        why = (
+            f"The VM on {found.node} is off and locked ({found.lock}) by another operation. It is turned on when that "
+            f"ends; if none runs any more, `qm unlock {seen.objects.vmid}` on the host frees it."
+        )
         return replace(told, healthy=Said(False, Reason.STOPPED, why), again_after=LOOK_AGAIN)
     if found.ha_state == "error":
         why = (

@@ -29,6 +29,7 @@ from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.kube.conditions import get, is_true
 
+_UNTIL_THEN: Final = "If it does not come back, deletionPolicy: Release lets the machine go without waiting for it."
 ASKED_AGAIN: Final = 120.0
 """Seconds after which the HA manager is asked once more to stop a VM."""
 
@@ -74,8 +75,10 @@ def _step(seen: Seen, made: removal.Removal) -> Plan:
     if isinstance(step, removal.GiveUp):
         return replace(told, step=GiveUpReservation(made.message))
     if isinstance(step, removal.Wait):
-        if step.host_off and _policy(seen) == RELEASE:
-            return _leave_behind(seen, f"{made.message} The machine goes now, as its deletionPolicy says.")
+        if step.host_off:
+            if _policy(seen) == RELEASE:
+                return _leave_behind(seen, f"{made.message} The machine goes now, as its deletionPolicy says.")
+            told = _goes(seen, made.reason, f"{made.message} {_UNTIL_THEN}")
         if step.unfinished and clone_is_late(seen):
             return _leave_behind(seen, made.message)
         if step.failed:

@@ -47,6 +47,7 @@ log = logging.getLogger(__name__)
 MIB: Final = 1024**2
 SOON: Final = 0.05
 """Seconds: no pause is shorter."""
+_AS_IT_SHOULD_BE: Final = ("", "running")
 AT_REST: Final = 30.0
 """Seconds that the list of everything may be old for machines that run: so all of them together have it taken at most
 so often, however many they are."""
@@ -58,7 +59,7 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     at_rest = objects.uid in memory.settled and not machine.metadata.deleting
     snapshot = await proxmox.inventory.get(AT_REST if at_rest else USUAL)
     task = _task(proxmox, machine)
-    found, left = await _vm(memory, objects, link, snapshot, task)
+    found, left = await _vm(rt, memory, objects, link, snapshot, task)
     guest, erased, looked_after = None, None, None
     clones: tuple[Reservation, ...] = ()
     templates: dict[int, MachineConfig] = {}
@@ -146,7 +147,7 @@ def _task(proxmox: Proxmox, machine: ProxmoxMachine) -> TaskState | None:
 
 
 async def _vm(
-    memory: Memory, objects: Objects, link: Link, snapshot: Snapshot, task: TaskState | None
+    rt: Runtime, memory: Memory, objects: Objects, link: Link, snapshot: Snapshot, task: TaskState | None
 ) -> tuple[Found | None, tuple[str, ...]]:
     identity, machine = objects.identity, objects.machine
     if identity is None:
@@ -157,7 +158,8 @@ async def _vm(
         return await look(link.proxmox, identity, objects.last_node)
     if settled(memory, objects, snapshot):
         row = snapshot.machines[identity.vmid]
-        return Found(Presence.OURS, row.node, running=True, state="running", ha_state=row.ha_state), ()
+        if await _state(rt, memory, link, row.node, identity.vmid) in _AS_IT_SHOULD_BE:
+            return Found(Presence.OURS, row.node, running=True, state="running", ha_state=row.ha_state), ()
     found = await find(link.proxmox, identity, objects.last_node)
     has_node = objects.owner is not None and objects.owner.status.node_ref is not None
     if machine.status.initialization.provisioned and has_node and found.presence is Presence.OURS:
@@ -166,6 +168,22 @@ async def _vm(
         listed = await leftovers(link.proxmox, identity.vmid, found.node, (ISO,))
         return found, tuple(each for each in listed if each.endswith(f"iso/{boot_image(identity.vmid)}"))
     return found, ()
+
+
+async def _state(rt: Runtime, memory: Memory, link: Link, node: str, vmid: int) -> str:
+    """How a VM is that the list of all machines has as running: one that is paused or stands still is there, too. All
+    machines of a host share one question. Empty if the host does not tell: the list counts then."""
+    key, clock = (link.datacenter, node), rt.world.clock
+    async with memory.one_at_a_time(("states", *key)):
+        held = memory.states.get(key)
+        if held is None or clock.monotonic() - held[0] > AT_REST:
+            try:
+                held = (clock.monotonic(), await link.proxmox.machines.states(node))
+            except ProxmoxError as error:
+                log.info("host %s does not tell how its VMs are: %s", node, error)
+                held = (clock.monotonic(), {})
+            memory.states[key] = held
+    return held[1].get(vmid, "")
 
 
 def settled(memory: Memory, objects: Objects, snapshot: Snapshot) -> bool:

@@ -4,7 +4,7 @@ by objects and by Proxmox VE again, or only makes pauses longer."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -61,6 +61,8 @@ class Memory:
     """When guests that are waited for were asked, and what they said."""
     boots: dict[str, float] = field(default_factory=dict)
     """Seconds that the quickest guest took until its agent answered, by data center."""
+    states: dict[tuple[str, str], tuple[float, Mapping[int, str]]] = field(default_factory=dict)
+    """How the VMs of a host were when it was last asked, by data center and host."""
     doors: dict[tuple[str, str], asyncio.Semaphore] = field(default_factory=dict)
     reserving: set[tuple[str, int]] = field(default_factory=set)
     """VMIDs that are being reserved, by data center."""

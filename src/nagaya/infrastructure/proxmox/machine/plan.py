@@ -233,14 +233,12 @@ def _decide(seen: Seen) -> Decision:
 
 
 def _refused(decided: Refused) -> Plan:
-    if decided.reason == NO_TEMPLATE:
-        why = (
-            f"{decided.message}. `nagaya proxmox image add` makes one; one that there is, but not for this token, "
-            "can be used after `nagaya proxmox connect`."
-        )
-        return replace(_waits(Reason.TEMPLATE_NOT_FOUND, why), again_after=NO_HOST_AGAIN)
-    reason = Reason.TEMPLATE_NOT_FOUND if decided.reason == AMBIGUOUS else Reason.NO_SUITABLE_HOST
-    return replace(_waits(reason, f"{decided}. It is looked for again."), again_after=NO_HOST_AGAIN)
+    remedy = " ".join(decided.remedies)
+    if decided.reason in (NO_TEMPLATE, AMBIGUOUS):
+        # No host is to blame.
+        return replace(_waits(Reason.TEMPLATE_NOT_FOUND, f"{decided.message}. {remedy}"), again_after=NO_HOST_AGAIN)
+    why = " ".join(filter(None, (f"{decided}.", remedy, "It is looked for again.")))
+    return replace(_waits(Reason.NO_SUITABLE_HOST, why), again_after=NO_HOST_AGAIN)
 
 
 def _with_vm(seen: Seen, found: Found) -> Plan:
@@ -260,7 +258,7 @@ def _with_vm(seen: Seen, found: Found) -> Plan:
     if found.lock:
         why = f"The VM is locked ({found.lock}). If no such operation runs any more, `qm unlock {objects.vmid}` helps."
         return replace(told, made=Said(False, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG, why), again_after=LOOK_AGAIN)
-    if not found.running and machine.status.bootstrap_data_provided is not True:
+    if not found.running and not objects.has_boot_data:
         own = machine.spec.network.network_devices if machine.spec.network is not None else ()
         try:
             drive = way(seen, found) == NATIVE
@@ -271,6 +269,8 @@ def _with_vm(seen: Seen, found: Found) -> Plan:
             what = ", ".join(sorted([*change.options, *change.delete]))
             said = Said(False, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG, f"The VM is configured: {what}.")
             return replace(told, made=said, step=Configure(found.node, change, found.config.digest))
+        if why := hardware.without_disk(machine, found.config):
+            return failed(seen, Reason.VM_PROVISION_FAILED, why)
         if (grown := hardware.growth(machine, found.config)) is not None:
             disk, size = grown
             said = Said(False, Reason.WAITING_FOR_DISK_RECONCILIATION, f"Disk {disk} grows to {size}.")

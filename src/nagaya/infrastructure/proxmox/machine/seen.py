@@ -10,9 +10,12 @@ from typing import Any, Final
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES, Machine
+from nagaya.api.ipam.global_in_cluster_ip_pool import GLOBAL_IN_CLUSTER_IP_POOLS
+from nagaya.api.ipam.in_cluster_ip_pool import IN_CLUSTER_IP_POOLS
 from nagaya.api.ipam.ip_address import IP_ADDRESSES, IPAddress
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS, IPAddressClaim
 from nagaya.api.kind import Kind
+from nagaya.api.proxmox.addresses import METRIC_ANNOTATION
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS, ProxmoxCluster
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
@@ -29,6 +32,9 @@ from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
+_POOLS: Final[Mapping[str, Kind[Any]]] = {
+    each.kind: each for each in (IN_CLUSTER_IP_POOLS, GLOBAL_IN_CLUSTER_IP_POOLS)
+}  # fmt: skip
 BY_CLUSTER: Final = "proxmox-cluster"
 """The index of ProxmoxMachines by `namespace/name` of their Cluster."""
 
@@ -76,6 +82,8 @@ class Objects:
     claims: Mapping[str, IPAddressClaim] = field(default_factory=dict)
     addresses: Mapping[str, IPAddress] = field(default_factory=dict)
     """By the name of their claim."""
+    metrics: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """What the pools of its devices say of the price of their default route, by kind and name."""
 
     @property
     def uid(self) -> str:
@@ -98,6 +106,15 @@ class Objects:
             return Identity(own.virtual_machine_id, metadata.name, metadata.uid, uuid=uuid)
         spec = self.reservation.spec
         return Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool)
+
+    @property
+    def has_boot_data(self) -> bool:
+        """Whether the VM has had its boot data. Where the status is lost, as after a move to another API, the Machine
+        knows: it is told the provider ID only when all is made."""
+        if self.machine.status.bootstrap_data_provided is True:
+            return True
+        known, own = self.owner.spec.provider_id if self.owner is not None else "", self.machine.spec.provider_id
+        return bool(known) and known == own
 
     @property
     def last_node(self) -> str:
@@ -150,6 +167,7 @@ def index(cache: Cache) -> None:
         PROXMOX_CLUSTERS,
         IP_ADDRESS_CLAIMS,
         IP_ADDRESSES,
+        *_POOLS.values(),
     )
     for kind in kinds:
         if not cache.has(kind):
@@ -175,8 +193,28 @@ def read(rt: Runtime, machine: ProxmoxMachine) -> Objects:
         and (address := cache.get(IP_ADDRESSES, Key(namespace, claim.status.address_ref.name))) is not None
     }
     return Objects(
-        machine, owner, cluster, _infrastructure(cache, cluster), _reservation(cache, machine), claims, addresses
+        machine,
+        owner,
+        cluster,
+        _infrastructure(cache, cluster),
+        _reservation(cache, machine),
+        claims,
+        addresses,
+        _metrics(cache, machine),
     )
+
+
+def _metrics(cache: Cache, machine: ProxmoxMachine) -> dict[tuple[str, str], int]:
+    """What is no number is as if it were not there: the price is chosen then."""
+    network, made = machine.spec.network, dict[tuple[str, str], int]()
+    for ref in (each for device in (network.network_devices if network else ()) for each in device.ip_pool_ref):
+        if (kind := _POOLS.get(ref.kind)) is None:
+            continue
+        pool = cache.get(kind, Key(machine.metadata.namespace if kind.namespaced else "", ref.name))
+        said = pool.metadata.annotations.get(METRIC_ANNOTATION, "") if pool is not None else ""
+        if said.isascii() and said.isdigit():
+            made[ref.kind, ref.name] = int(said)
+    return made
 
 
 def _owner(cache: Cache, machine: ProxmoxMachine) -> Machine | None:

@@ -14,6 +14,7 @@ from nagaya.api.meta import Condition
 from nagaya.api.proxmox.conditions import ProxmoxMachineCondition as Type
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.deprecated import Initialization
+from nagaya.api.proxmox.network import NetworkStatus
 from nagaya.api.proxmox.proxmox_machine import (
     VM_NOT_FOUND,
     VM_PENDING,
@@ -22,6 +23,8 @@ from nagaya.api.proxmox.proxmox_machine import (
     ProxmoxMachine,
     ProxmoxMachineStatus,
 )
+from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.machine.hardware import mac_of
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Plan, Said
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
@@ -35,6 +38,7 @@ FIELDS: Final = (
     "vmStatus",
     "bootstrapDataProvided",
     "ipAddresses",
+    "network",
     "proxmoxNode",
     "taskRef",
     "retryAfter",
@@ -60,6 +64,7 @@ def status(seen: Seen, machine: ProxmoxMachine, plan: Plan, task: str = "") -> P
         vm_status=_vm_status(seen, plan),
         bootstrap_data_provided=True if plan.has_boot_data else before.bootstrap_data_provided,
         ip_addresses=before.ip_addresses if plan.device_addresses is None else _by_device(plan),
+        network=before.network if plan.device_addresses is None else _networks(seen, plan),
         proxmox_node=plan.node or before.proxmox_node,
         task_ref=task or ("" if plan.clear_task else before.task_ref),
         retry_after=before.retry_after if plan.keep else plan.retry_after,
@@ -130,6 +135,19 @@ def _by_device(plan: Plan) -> tuple[DeviceAddresses, ...]:
             ipv6=tuple(each for each in addresses if ip_address(each).version == 6),
         )
         for device, addresses in sorted((plan.device_addresses or {}).items())
+    )
+
+
+def _networks(seen: Seen, plan: Plan) -> tuple[NetworkStatus, ...]:
+    config, known = seen.found.config if seen.found is not None else MachineConfig(), plan.device_addresses or {}
+    return tuple(
+        NetworkStatus(
+            connected=device.get("link_down") != "1",
+            ip_addrs=known.get(name, ()),
+            mac_addr=mac_of(config, name),
+            network_name=name,
+        )
+        for name, device in sorted(config.networks.items())
     )
 
 

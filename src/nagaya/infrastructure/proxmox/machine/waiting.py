@@ -59,7 +59,8 @@ def for_agent(seen: Seen, found: Found, told: Plan) -> Plan:
     why = (
         f"{ran(seen, found)}, and its guest agent does not answer{said} Look at its "
         f"console (`qm terminal {seen.objects.vmid}` on the host, or the web interface): does it start at all, is "
-        "qemu-guest-agent in the template and enabled? It is asked on."
+        "qemu-guest-agent in the template and enabled? A guest that has none needs checks.skipQemuGuestAgent. It is "
+        "asked on."
     )
     return replace(told, made=Said(False, Reason.WAITING_FOR_GUEST_AGENT, why), again_after=LATE_AGAIN)
 

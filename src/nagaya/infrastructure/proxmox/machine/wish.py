@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
+
+import msgspec
 
 from nagaya.api.cluster import labels
 from nagaya.api.cluster.machine import Machine
+from nagaya.api.model import Model
 from nagaya.api.proxmox.placement import Placement
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_cluster_spec import DEFAULT_MEMORY_PERCENT
@@ -22,6 +25,7 @@ from nagaya.infrastructure.proxmox.client.rows import MachineRow
 from nagaya.infrastructure.proxmox.machine.hardware import DEFAULT_DISKS, is_boot_drive, size_of
 from nagaya.infrastructure.proxmox.machine.network import devices
 
+T = TypeVar("T", bound=Model)
 _MIB: Final = 1024**2
 _GIB: Final = 1024**3
 CONTROL_PLANE: Final = "control plane"
@@ -86,12 +90,11 @@ def template(
 
 
 def may_be_meant(wanted: placement.TemplateById | placement.TemplateByTags, row: MachineRow) -> bool:
-    """Whether a template comes into question, so that its disks have to be known."""
-    if not row.template:
-        return False
+    """Whether a template comes into question, so that its disks have to be known. By its id a VM can be meant that is
+    none: it is copied as it is, or as it was at a snapshot."""
     if isinstance(wanted, placement.TemplateById):
         return row.vmid == wanted.vmid
-    return wanted.tags <= {each.lower() for each in row.tags}
+    return bool(row.template) and wanted.tags <= {each.lower() for each in row.tags}
 
 
 def wish(
@@ -149,10 +152,18 @@ def _placement(machine: ProxmoxMachine, infrastructure: ProxmoxCluster) -> Place
     return Placement(
         denied_nodes=own.denied_nodes or shared.denied_nodes,
         spread=own.spread or shared.spread,
-        overcommit=own.overcommit or shared.overcommit,
-        reserve=own.reserve or shared.reserve,
+        overcommit=_both(own.overcommit, shared.overcommit),
+        reserve=_both(own.reserve, shared.reserve),
         storages=own.storages or shared.storages,
     )
+
+
+def _both(own: T | None, shared: T | None) -> T | None:
+    """Of two objects whose fields may all be left out, the first as far as it says something."""
+    if own is None or shared is None:
+        return own or shared
+    said = {name: value for name, value in msgspec.structs.asdict(own).items() if value is not None}
+    return msgspec.structs.replace(shared, **said)
 
 
 def _rules(machine: ProxmoxMachine, infrastructure: ProxmoxCluster) -> placement.Rules:
@@ -209,7 +220,11 @@ def world(
             placement.Storage(each.name, each.node, each.free, each.contents, each.shared, each.available)
             for each in snapshot.storages.values()
         ),
-        tuple(_template(row, templates.get(row.vmid)) for row in snapshot.machines.values() if row.template),
+        tuple(
+            _template(row, templates.get(row.vmid))
+            for row in snapshot.machines.values()
+            if row.template or row.vmid in templates
+        ),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from nagaya.infrastructure.proxmox.placement import disks, templates
 from nagaya.infrastructure.proxmox.placement.amounts import gib, lacking
 from nagaya.infrastructure.proxmox.placement.decision import Decision, Placed, Refused, WhyNot
 from nagaya.infrastructure.proxmox.placement.inventory import Host, Inventory, Template
+from nagaya.infrastructure.proxmox.placement.lack import BRIDGE, MEMORY, PROCESSORS, SPREAD, TEMPLATE, Lack, remedies
 from nagaya.infrastructure.proxmox.placement.reservation import Reservation, turn
 from nagaya.infrastructure.proxmox.placement.room import Room
 from nagaya.infrastructure.proxmox.placement.wish import Spread, TemplateById, Wish
@@ -43,7 +44,7 @@ def place(wish: Wish, inventory: Inventory, reservations: Iterable[Reservation] 
     promised = tuple(reservations)
     copies = templates.meant(wish, inventory)
     if isinstance(copies, templates.NoTemplate):
-        return Refused(copies.reason, copies.why, _without_template(wish, inventory))
+        return Refused(copies.reason, copies.why, _without_template(wish, inventory), (copies.remedy,))
     room = Room(inventory, promised, wish)
     allowed = _allowed(wish, copies)
     why_not = [
@@ -51,14 +52,17 @@ def place(wish: Wish, inventory: Inventory, reservations: Iterable[Reservation] 
         for name in sorted(wish.allowed - {host.name for host in inventory.hosts})
     ]
     fits: list[_Fit] = []
+    lacks: list[Lack] = []
     for host in sorted(inventory.hosts, key=lambda each: each.name):
         found = _fit(wish, host, copies, room, allowed)
-        if isinstance(found, str):
-            why_not.append(WhyNot(host.name, found))
-        else:
+        if isinstance(found, _Fit):
             fits.append(found)
+        else:
+            lacks += found
+            why_not.append(WhyNot(host.name, "; ".join(each.why for each in found)))
     if not fits:
-        return Refused("NoHostFits", "no host can have the machine now", tuple(sorted(why_not, key=_name)))
+        told = tuple(sorted(why_not, key=_name))
+        return Refused("NoHostFits", "no host can have the machine now", told, remedies(lacks))
     best, *others = sorted(fits, key=lambda each: each.order(wish.rules.spread))
     why_not += [WhyNot(each.host.name, _behind(each, best, wish)) for each in others]
     return _placed(wish, best, others, inventory, promised, tuple(sorted(why_not, key=_name)))
@@ -70,14 +74,16 @@ def _without_template(wish: Wish, inventory: Inventory) -> tuple[WhyNot, ...]:
     return tuple(WhyNot(host.name, _closed(wish, host, allowed) or "no template to clone from") for host in hosts)
 
 
-def _fit(wish: Wish, host: Host, copies: templates.Copies, room: Room, allowed: frozenset[str] | None) -> _Fit | str:
+def _fit(
+    wish: Wish, host: Host, copies: templates.Copies, room: Room, allowed: frozenset[str] | None
+) -> _Fit | tuple[Lack, ...]:
     """What the machine would have on this host, or everything that speaks against it."""
     if closed := _closed(wish, host, allowed):
-        return closed
+        return (Lack(closed),)
     complaints = _against(wish, host, room)
     template = copies.usable(host)
     if isinstance(template, str):
-        complaints.append(template)
+        complaints.append(Lack(template, TEMPLATE))
     else:
         planned = disks.plan(wish, template, host, room)
         if isinstance(planned, disks.DiskPlan) and not complaints:
@@ -85,7 +91,7 @@ def _fit(wish: Wish, host: Host, copies: templates.Copies, room: Room, allowed: 
             return _Fit(host, template, planned, alike, in_domain, room.memory(host))
         if not isinstance(planned, disks.DiskPlan):
             complaints += planned
-    return "; ".join(complaints)
+    return tuple(complaints)
 
 
 def _allowed(wish: Wish, copies: templates.Copies) -> frozenset[str] | None:
@@ -112,28 +118,29 @@ def _closed(wish: Wish, host: Host, allowed: frozenset[str] | None) -> str:
     return f"does not answer: {host.silent}" if host.silent else ""
 
 
-def _against(wish: Wish, host: Host, room: Room) -> list[str]:
+def _against(wish: Wish, host: Host, room: Room) -> list[Lack]:
     """What a host that is open lacks."""
-    complaints: list[str] = []
+    complaints: list[Lack] = []
     if wish.rules.memory_percent and (left := room.memory(host)) < wish.memory:
-        complaints.append(f"memory: {lacking(left, wish.memory)}")
+        complaints.append(Lack(f"memory: {lacking(left, wish.memory)}", MEMORY))
     if wish.rules.cpu_percent and (cpus := room.cpus(host)) < wish.cpus:
-        complaints.append(f"processors: {max(0, cpus)} free, {wish.cpus} needed")
+        complaints.append(Lack(f"processors: {max(0, cpus)} free, {wish.cpus} needed", PROCESSORS))
     if host.bridges is not None and (missing := wish.bridges - host.bridges):
-        complaints.append(
-            f"no bridge {', '.join(sorted(missing))} that may be used (SDN.Use, which `nagaya proxmox connect` grants)"
-        )
+        there = ", ".join(sorted(host.bridges)) or "none"
+        why = f"no bridge {', '.join(sorted(missing))} that may be used (there are: {there})"
+        complaints.append(Lack(why, BRIDGE))
     wanted = Counter(wish.devices)
     complaints += [
-        f"no PCI device of mapping {mapping} that may be used (Mapping.Use)"
+        Lack(f"no PCI device of mapping {mapping} that may be used (Mapping.Use)")
         for mapping in sorted({*wanted, *wish.mediated})
         if not host.devices.get(mapping)
     ]
     for mapping, count in sorted(wanted.items()):
         if host.devices.get(mapping) and (free := room.devices(host, mapping)) < count:
-            complaints.append(f"PCI devices of mapping {mapping}: {max(0, free)} free, {count} needed")
+            complaints.append(Lack(f"PCI devices of mapping {mapping}: {max(0, free)} free, {count} needed"))
     if wish.rules.spread is Spread.REQUIRED and room.alike(host):
-        complaints.append(f"has {_alike(room.alike(host), wish)} already, and they must be on different hosts")
+        why = f"has {_alike(room.alike(host), wish)} already, and they must be on different hosts"
+        complaints.append(Lack(why, SPREAD))
     return complaints
 
 

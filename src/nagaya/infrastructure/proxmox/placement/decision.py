@@ -51,6 +51,8 @@ class Refused:
     """In the form that conditions have reasons in."""
     message: str
     why_not: tuple[WhyNot, ...]
+    remedies: tuple[str, ...] = ()
+    """What people can do, in sentences."""
 
     def __str__(self) -> str:
         hosts: dict[str, list[str]] = {}

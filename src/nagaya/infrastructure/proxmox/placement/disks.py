@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nagaya.infrastructure.proxmox.placement.amounts import lacking
 from nagaya.infrastructure.proxmox.placement.inventory import IMAGES, Host, Storage, Template
+from nagaya.infrastructure.proxmox.placement.lack import SPACE, TEMPLATE, Lack
 from nagaya.infrastructure.proxmox.placement.reservation import Space
 from nagaya.infrastructure.proxmox.placement.room import Room
 from nagaya.infrastructure.proxmox.placement.wish import Wish
@@ -26,10 +27,10 @@ class DiskPlan:
     """What it takes of each storage."""
 
 
-def plan(wish: Wish, template: Template, host: Host, room: Room) -> DiskPlan | tuple[str, ...]:
+def plan(wish: Wish, template: Template, host: Host, room: Room) -> DiskPlan | tuple[Lack, ...]:
     """Where the disks go, or why they cannot be had. The first storage with enough space is taken."""
     elsewhere = template.host != host.name
-    complaints: list[str] = []
+    complaints: list[Lack] = []
     for copied_to in _choices(wish):
         tried = _with(wish, template, copied_to)
         why = _against(tried, template, host, room, elsewhere)
@@ -63,27 +64,30 @@ def _with(wish: Wish, template: Template, copied_to: str) -> DiskPlan:
     return DiskPlan(boot, copied_to, further, tuple(Space(name, size) for name, size in sorted(needed.items())))
 
 
-def _against(tried: DiskPlan, template: Template, host: Host, room: Room, elsewhere: bool) -> list[str]:
+def _against(tried: DiskPlan, template: Template, host: Host, room: Room, elsewhere: bool) -> list[Lack]:
     cloned = {tried.copied_to or disk.storage for disk in template.disks}
-    complaints: list[str] = []
+    complaints: list[Lack] = []
     for name in sorted({disk.storage for disk in template.disks}):
         source = room.storage(template.host, name)
         if source is not None and not source.active:
-            complaints.append(f"storage {name} with template {template.vmid} cannot be reached on {template.host}")
+            why = f"storage {name} with template {template.vmid} cannot be reached on {template.host}"
+            complaints.append(Lack(why))
     for space in tried.spaces:
         if not space.storage:
-            complaints.append(f"template {template.vmid} has no disks, and the machine's further disks name no storage")
+            why = f"template {template.vmid} has no disks, and the machine's further disks name no storage"
+            complaints.append(Lack(why, SPACE))
             continue
         storage = room.storage(host.name, space.storage)
         if storage is None or not storage.active or IMAGES not in storage.content:
-            complaints.append(_unusable(space.storage, storage))
+            complaints.append(Lack(_unusable(space.storage, storage), SPACE))
         elif elsewhere and space.storage in cloned and not storage.shared:
-            complaints.append(
+            why = (
                 f"template {template.vmid} is on {template.host}, and from there to the local storage "
                 f"{space.storage} nothing can be cloned"
             )
+            complaints.append(Lack(why, TEMPLATE))
         elif space.size and (left := room.space(storage)) < space.size:
-            complaints.append(f"storage {space.storage}: {lacking(left, space.size)}")
+            complaints.append(Lack(f"storage {space.storage}: {lacking(left, space.size)}", SPACE))
     return complaints
 
 

@@ -17,6 +17,12 @@ from nagaya.infrastructure.proxmox.placement.wish import TagMatch, TemplateById,
 
 NO_TEMPLATE: Final = "TemplateNotFound"
 AMBIGUOUS: Final = "TemplateAmbiguous"
+_MAKE: Final = (
+    "`nagaya proxmox image add` makes one; one that there is, but not for this token, can be used after `nagaya "
+    "proxmox connect`."
+)
+_ALL_TAGS: Final = "Name all tags that it has (matchTags), or set matchPolicy to uniqueSubset or bestSubset."
+_MORE_TAGS: Final = "Name more tags (matchTags), or set matchKubernetesVersion."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,7 @@ class NoTemplate:
 
     reason: str
     why: str
+    remedy: str = _MAKE
 
 
 class Copies:
@@ -78,7 +85,7 @@ def _by_id(wanted: TemplateById, templates: Iterable[Template]) -> tuple[Templat
     if found:
         return found
     where = f" (it was to be on {wanted.host})" if wanted.host else ""
-    return NoTemplate(NO_TEMPLATE, f"there is no template {wanted.vmid}{where}")
+    return NoTemplate(NO_TEMPLATE, f"there is no template {wanted.vmid}{where}", f"Look at templateID. {_MAKE}")
 
 
 def _by_tags(wanted: TemplateByTags, templates: Iterable[Template]) -> tuple[Template, ...] | NoTemplate:
@@ -86,7 +93,8 @@ def _by_tags(wanted: TemplateByTags, templates: Iterable[Template]) -> tuple[Tem
     having = [each for each in everything if wanted.tags <= each.tags]
     if wanted.match is TagMatch.EXACT:
         found = tuple(each for each in having if each.tags == wanted.tags)
-        return found or NoTemplate(NO_TEMPLATE, _missing(wanted, everything, having))
+        remedy = f"{_ALL_TAGS} {_MAKE}" if having else _MAKE
+        return found or NoTemplate(NO_TEMPLATE, _missing(wanted, everything, having), remedy)
     if not having:
         return NoTemplate(NO_TEMPLATE, _missing(wanted, everything, having))
     if wanted.match is TagMatch.BEST_SUBSET:
@@ -95,7 +103,7 @@ def _by_tags(wanted: TemplateByTags, templates: Iterable[Template]) -> tuple[Tem
     if len({each.tags for each in having}) > 1:
         names = ", ".join(f"{each.vmid} ({_tags(each.tags)})" for each in _ordered(having))
         why = f"the tags {_tags(wanted.tags)} do not tell which template is meant: {names}"
-        return NoTemplate(AMBIGUOUS, why)
+        return NoTemplate(AMBIGUOUS, why, _MORE_TAGS)
     return tuple(having)
 
 

@@ -176,3 +176,16 @@ def test_whether_there_is_a_way_out() -> None:
     assert Network((FIRST,)).leads_out
     assert Network((Nic("net0", FIRST.mac, dhcp4=True),)).leads_out
     assert not Network((Nic("net0", FIRST.mac, dhcp4=True, dhcp_routes=False),)).leads_out
+
+
+def test_a_default_route_in_each_routing_domain_is_no_doubt_and_two_in_one_are() -> None:
+    def domain(name: str, table: int, *devices: str) -> Vrf:
+        return Vrf(name, table, devices, (Route(destination("all"), ip_address("10.1.1.1"), 100),))
+
+    first = Nic("net0", FIRST.mac, (address("10.10.10.12/24", "10.10.10.1", 100),))
+    second = Nic("net1", SECOND.mac, (address("10.20.10.12/24", "10.20.10.1", 100),))
+    with pytest.raises(UnusableNetwork, match="two routes to"):
+        Network((first, second))
+    Network((first, second), (Vrf("blue", 500, ("net1",)), domain("red", 600)))
+    with pytest.raises(UnusableNetwork, match="two routes to"):
+        Network((first, second), (domain("blue", 500, "net1"),))

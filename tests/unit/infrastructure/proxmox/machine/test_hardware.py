@@ -53,6 +53,13 @@ def test_a_device_keeps_the_address_that_the_clone_got() -> None:
     assert made.options == {"net0": f"virtio={MAC},bridge=vmbr1,mtu=1400,tag=5"}
 
 
+def test_what_a_machine_does_not_say_of_a_device_is_as_in_the_template() -> None:
+    guarded = config(net0=f"virtio={MAC},bridge=vmbr0,firewall=1,rate=50,tag=7")
+    assert not change(machine(), guarded, (NET,))
+    made = change(machine(), guarded, (NetworkDevice(name="net0", bridge="vmbr1", vlan=9, model="e1000"),))
+    assert made.options == {"net0": f"e1000={MAC},bridge=vmbr1,firewall=1,rate=50,tag=9"}
+
+
 def test_a_new_device_gets_an_address_from_proxmox() -> None:
     made = change(machine(), config(), (NET, NetworkDevice(name="net1", bridge="vmbr1", model="e1000")))
     assert made.options == {"net1": "e1000,bridge=vmbr1"}
@@ -113,3 +120,25 @@ def test_sizes_are_read_as_proxmox_writes_them(text: str, size: int) -> None:
 def test_the_address_of_a_device_is_found_whatever_its_model() -> None:
     assert mac_of(config(net1=f"e1000={MAC},bridge=vmbr1"), "net1") == MAC
     assert mac_of(config(), "net7") == ""
+
+
+def test_parts_of_an_option_may_stand_in_any_order() -> None:
+    made = machine(pciDevices=[{"mapping": "gpu", "pcie": True, "primaryGpu": True}])
+    assert change(made, config()).options == {"hostpci0": "mapping=gpu,pcie=1,x-vga=1"}
+    assert not change(made, config(hostpci0="x-vga=1,pcie=1,mapping=gpu"))
+
+
+def test_flags_of_the_processor_stay_with_its_kind() -> None:
+    assert not change(machine(cpu={"type": "host"}), config(cpu="host,flags=+aes"))
+    assert not change(machine(cpu={"type": "host"}), config(cpu="cputype=host,flags=+aes"))
+    assert change(machine(cpu={"type": "host"}), config(cpu="kvm64,flags=+aes")).options == {"cpu": "host"}
+
+
+def test_memory_can_be_taken_back_or_not_whatever_the_template_has() -> None:
+    assert change(machine(balloon={"enabled": False}), config()).options == {"balloon": 0}
+    assert not change(machine(balloon={"enabled": False}), config(balloon="0"))
+    assert change(machine(balloon={"enabled": True}), config(balloon="0")).delete == ("balloon",)
+    assert not change(machine(balloon={"enabled": True}), config())
+    assert change(machine(balloon={"enabled": True, "minimumMiB": 512}), config(balloon="0")).options == {
+        "balloon": 512
+    }

@@ -12,6 +12,7 @@ from nagaya.infrastructure.proxmox.machine.network import WantedClaim, claims, g
 
 MAC = "BC:24:11:00:00:0{}"
 CONFIG = MachineConfig({f"net{each}": f"virtio={MAC.format(each)},bridge=vmbr0" for each in range(3)})
+CONFIGURED = {"addresses": ["10.0.0.9"], "prefix": 24, "gateway": "10.0.0.1", "metric": 101}
 BOTH = {"zone": "default", "inClusterIPPoolRefV4": {"name": "c-v4"}, "inClusterIPPoolRefV6": {"name": "c-v6"}}
 
 
@@ -93,3 +94,22 @@ def test_two_devices_with_gateways_never_have_routes_at_the_same_price() -> None
     addresses = {each.name: given(each.name, f"10.0.{number}.9") for number, each in enumerate(wanted)}
     network = guest_network(made, shared, wanted, addresses, CONFIG)
     assert [each.metric for nic in network.nics for each in nic.addresses] == [100, 102]
+
+
+def test_a_pool_says_what_its_default_route_costs_and_the_others_stay_clear_of_it() -> None:
+    pools = [{"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": each} for each in ("a", "b", "c")]
+    made = machine({"name": "net0", "ipPoolRef": pools[:2]}, {"name": "net1", "ipPoolRef": pools[2:]})
+    wanted = claims(made, cluster(BOTH, ipv4Config=CONFIGURED), {("InClusterIPPool", "b"): 102})
+    assert not isinstance(wanted, str)
+    assert [(each.pool.name, each.metric) for each in wanted] == [
+        ("c-v4", 101),
+        ("c-v6", 100),
+        ("a", 103),
+        ("b", 102),
+        ("c", 104),
+    ]
+
+
+def test_devices_are_counted_by_name_and_not_as_they_are_written() -> None:
+    wanted = claims(machine({"name": "net10"}, {"name": "net2"}, {"name": "net0"}), cluster(BOTH))
+    assert names(wanted)[0][0] == "a-net0-0-inet"

@@ -112,7 +112,7 @@ def test_every_host_is_told_why_it_cannot_have_the_machine() -> None:
         "pve1": "memory: 3.0 GiB free, 4.0 GiB needed",
         "pve2": "in maintenance",
         "pve3": "off",
-        "pve4": "no bridge vmbr0 that may be used (SDN.Use, which `nagaya proxmox connect` grants)",
+        "pve4": "no bridge vmbr0 that may be used (there are: vmbr9)",
         "pve5": "storage local-lvm: 12.0 GiB free, 40.0 GiB needed",
         "pve6": "denied",
         "pve7": "not among the allowed hosts",

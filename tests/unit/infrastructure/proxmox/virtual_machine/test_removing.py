@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from nagaya.infrastructure.proxmox.client.errors import WrongState
 from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, find
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, Stop
@@ -46,5 +47,25 @@ def test_a_vm_that_is_ours_in_all_respects_is_destroyed() -> None:
             assert task is not None
             await there.client.tasks.wait(task)
             assert 100 not in there.emulator.datacenter.guests
+
+    run(main())
+
+
+def test_a_vm_is_not_destroyed_while_a_storage_of_its_disks_cannot_be_reached() -> None:
+    """PVE would destroy it with a warning, and leave the disks behind."""
+
+    async def main() -> None:
+        async with data_center() as there:
+            await made(there)
+            await there.client.calls.put("/nodes/pve1/qemu/100/config", {"scsi0": "local-lvm:1"})
+            there.emulator.datacenter.storages["local-lvm"].reachable = False
+            with pytest.raises(WrongState, match="local-lvm cannot be reached from pve1.*when the storage is back"):
+                await remove(there.client, OURS, Destroy("pve1"))
+            assert 100 in there.emulator.datacenter.guests
+            there.emulator.datacenter.storages["local-lvm"].reachable = True
+            task = await remove(there.client, OURS, Destroy("pve1"))
+            assert task is not None
+            await there.client.tasks.wait(task)
+            assert not [each for each in there.emulator.datacenter.volumes.values() if each.vmid == 100]
 
     run(main())
