@@ -300,3 +300,41 @@ def _begun(file: Path) -> None:
     while not file.stat().st_size:
         assert time.monotonic() < deadline, f"{file} is still empty"
         time.sleep(0.05)
+
+
+def test_why_says_that_nothing_is_wrong_and_ends_well(desk: Desk) -> None:
+    found = desk("why", "cluster/demo")
+    assert found.code == 0, found
+    assert found.out.startswith("Nothing is wrong: Cluster default/demo is available, since ")
+    assert json.loads(desk("why", "md", "demo-workers", "-o", "json").out)["well"] is True
+    wrong = desk("why", "dmeo")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "Did you mean demo?" in wrong.err
+    assert "Did you mean machine" in desk("why", "mashine/x").err
+
+
+def test_plan_ends_with_what_a_pipeline_needs_to_know(desk: Desk, tmp_path: Path) -> None:
+    simulated = Simulated("demo", workers=2)
+    same, more, bad = tmp_path / "same.yaml", tmp_path / "more.yaml", tmp_path / "bad.yaml"
+    same.write_text(yaml.safe_dump_all(simulated.manifests()))
+    more.write_text(yaml.safe_dump(Simulated("demo", workers=3).workers_()))
+    broken = simulated.workers_()
+    broken["spec"]["replicas"] = "many"
+    bad.write_text(yaml.safe_dump(broken))
+    unchanged = desk("plan", "-f", str(same), "--detailed-exit-code")
+    assert unchanged.code == 0, unchanged
+    assert unchanged.out.endswith("Nothing would change.\n")
+    assert desk("plan", "-f", str(more)).code == 0
+    changed = desk("plan", "-f", str(more), "--detailed-exit-code", "-o", "yaml")
+    assert changed.code == 8, changed
+    (cluster,) = yaml.safe_load(changed.out)["clusters"]
+    assert [each["action"] for each in cluster["steps"]] == ["create"]
+    refused = desk("plan", "-f", str(bad))
+    assert refused.code == 1
+    assert ".spec.replicas" in refused.out
+    assert desk("plan", "-f", str(bad), "--fail-on", "never").code == 0
+    assert desk("plan", "-f", str(tmp_path / "none.yaml")).code == 2
+    both = desk("plan", "-f", str(tmp_path))
+    assert (both.code, both.out.count("MachineDeployment default/demo-workers\n")) == (1, 3)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", _on_terminal(desk, 70, "why", "demo")).splitlines()
+    assert max(len(line.rstrip()) for line in plain) <= 70

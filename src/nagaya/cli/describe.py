@@ -27,7 +27,7 @@ def describe() -> None:
 
 @describe.command()
 @click.argument("name")
-@click.option("-w", "--watch", is_flag=True, help="Draw it again on every change, until Ctrl-C.")
+@click.option("-w", "--watch", "watching", is_flag=True, help="Draw it again on every change, until Ctrl-C.")
 @click.option(
     "--until-available", is_flag=True, help="Watch until the cluster is Available: exit code 0. If it goes away: 1."
 )
@@ -49,7 +49,7 @@ def describe() -> None:
 @management_options
 def cluster(
     name: str,
-    watch: bool,
+    watching: bool,
     until_available: bool,
     timeout: float | None,
     conditions: str,
@@ -82,11 +82,11 @@ def cluster(
     async def work(session: Session) -> int | None:
         import asyncio
 
-        if not watch and not until_available:
+        if not watching and not until_available:
             return await _once(session, name, shown, output)
         try:
             async with asyncio.timeout(timeout):
-                return await _watch(session, name, shown, output, until_available)
+                return await watch(session, name, shown, output, until_available)
         except TimeoutError:
             raise Ended(await _late(session, name, timeout or 0.0)) from None
 
@@ -117,7 +117,8 @@ async def _once(session: Session, name: str, shown: Shown, output: str | None) -
     return None
 
 
-async def _watch(session: Session, name: str, shown: Shown, output: str | None, until_available: bool) -> int | None:
+async def watch(session: Session, name: str, shown: Shown, output: str | None, until_available: bool) -> int | None:
+    """Show a cluster as it changes, until it is gone, or available if that is asked for. Raises Ended."""
     import asyncio
 
     from nagaya.cli.output.watching import ChangesView, DocumentView, TreeView, View

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.manifest_files import texts
 from nagaya.cli.output.document import output_option, printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from nagaya.cloud.lint.manifests import Manifests
     from nagaya.cloud.lint.report import Report
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
 _STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _LABEL: Final = 8
 """How wide the words at, why and fix are, with the space around them."""
@@ -108,7 +106,7 @@ def _of_files(sources: tuple[str, ...]) -> Manifests:
         return Manifests(
             Manifest(each, name)
             for source in sources
-            for name, content in _texts(source)
+            for name, content in texts(source, recursive=True)
             for each in documents.read(content, name)
         )
     except documents.ManifestError as error:
@@ -116,16 +114,6 @@ def _of_files(sources: tuple[str, ...]) -> Manifests:
     except OSError as error:
         note(f"Error: {error.filename} cannot be read: {error.strerror}.")
     raise SystemExit(int(ExitCode.USAGE))
-
-
-def _texts(source: str) -> Iterator[tuple[str, bytes]]:
-    if source == "-":
-        yield "standard input", sys.stdin.buffer.read()
-        return
-    path = Path(source)
-    inside = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES and each.is_file())
-    for file in inside if path.is_dir() else [path]:
-        yield str(file), file.read_bytes()
 
 
 async def _of_cluster(session: Session, cluster: str) -> Manifests:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from nagaya.api.kind import Kind
-from nagaya.api.model import Model
 from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
 from nagaya.kube.errors import AlreadyExists, ApiError, NotFound
 from nagaya.kube.patches import Merge, difference
+from nagaya.kube.served_kinds import ServedKinds
 from nagaya.kube.transport import NoAnswer
 
 _KEPT: Final = ("apiVersion", "kind", "metadata", "status")
@@ -27,22 +25,12 @@ class NotBrought(Exception):
     """An object that the tenant did not take; the message says which and why."""
 
 
-class _Served(Model):
-    name: str
-    kind: str
-    namespaced: bool = True
-
-
-class _ServedList(Model):
-    resources: tuple[_Served, ...] = ()
-
-
 class Tenant:
     """One tenant, for as long as one errand lasts."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._kinds: dict[tuple[str, str], Kind[Untyped]] = {}
+        self._kinds = ServedKinds(client)
 
     async def bring(self, objects: Iterable[Untyped], *, update: bool) -> list[NotBrought]:
         """Create objects, in order; with `update` change those that are there. Returns what could not be brought."""
@@ -56,7 +44,7 @@ class Tenant:
         return problems
 
     async def _bring(self, obj: Untyped, update: bool) -> None:
-        kind = await self._kind(obj)
+        kind = await self._kinds.of(obj.api_version, obj.kind)
         if update:
             try:
                 present = await self._client.get(kind, obj.metadata.namespace, obj.metadata.name)
@@ -77,28 +65,6 @@ class Tenant:
             metadata = present.metadata
             patch = Merge(content, metadata.resource_version)
             await self._client.patch(kind, metadata.namespace, metadata.name, patch)
-
-    async def _kind(self, obj: Untyped) -> Kind[Untyped]:
-        found = self._kinds.get((obj.api_version, obj.kind))
-        if found is None:
-            await self._discover(obj.api_version)
-            found = self._kinds.get((obj.api_version, obj.kind))
-        if found is None:
-            raise LookupError(f"the cluster does not serve the kind {obj.kind} of {obj.api_version}")
-        return found
-
-    async def _discover(self, api_version: str) -> None:
-        """Learn what the tenant serves of a group's version. One that it does not serve is asked for again: its
-        definition may be among the objects."""
-        group, _, version = api_version.rpartition("/")
-        try:
-            answer = await self._client.raw("GET", f"/apis/{api_version}" if group else f"/api/{version}")
-        except NotFound:
-            return
-        for each in msgspec.json.decode(answer.body, type=_ServedList).resources:
-            if "/" not in each.name:
-                kind = Kind(group, version, each.kind, each.name, Untyped, each.namespaced)
-                self._kinds[(api_version, each.kind)] = kind
 
 
 def change_of(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any] | None:

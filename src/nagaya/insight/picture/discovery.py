@@ -27,6 +27,8 @@ class Found(Model):
 
     resource: str
     scope: str = "Namespaced"
+    singular_resource: str = ""
+    short_names: tuple[str, ...] = ()
     response_kind: Kindred = Kindred()
 
 
@@ -69,7 +71,12 @@ async def discovered(client: Client) -> list[Definition]:
             for each in version.resources:
                 spec = DefinitionSpec(
                     group=name,
-                    names=Names(kind=each.response_kind.kind, plural=each.resource),
+                    names=Names(
+                        kind=each.response_kind.kind,
+                        plural=each.resource,
+                        singular=each.singular_resource,
+                        short_names=each.short_names,
+                    ),
                     scope=each.scope,
                     versions=(Version(name=version.version, served=True, storage=True),),
                 )

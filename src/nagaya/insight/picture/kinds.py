@@ -29,6 +29,8 @@ class Names(Model):
 
     kind: str
     plural: str
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
 
 
 class Version(Model):
@@ -66,6 +68,14 @@ class Found:
     kind: Kind[Untyped]
     contract: str = ""
     shared: bool = False
+    names: frozenset[str] = frozenset()
+    """What people call it on a command line, in small letters: kind, singular, plural, short names."""
+
+    def is_called(self, word: str) -> bool:
+        """Whether a word means this kind: one of its names, with the group, or the version and the group, after it."""
+        name, _, rest = word.lower().partition(".")
+        group = self.kind.group
+        return name in self.names and (not rest or rest in (group, f"{self.kind.version}.{group}"))
 
 
 class Kinds:
@@ -91,6 +101,11 @@ class Kinds:
         found = self.get(GROUP, "Cluster")
         return None if found is None else found.kind
 
+    def called(self, word: str) -> tuple[Found, ...]:
+        """Those that a word on a command line means, as kubectl takes it; Cluster API's own first."""
+        found = [each for each in self if each.is_called(word)]
+        return tuple(sorted(found, key=lambda each: each.kind.group != GROUP))
+
     def owned(self) -> tuple[Found, ...]:
         """Those whose objects belong to one Cluster each."""
         return tuple(each for each in self if not each.shared)
@@ -111,4 +126,5 @@ def _found(definition: Definition) -> Found | None:
         version = max(usable, key=lambda each: (each.storage, rank(each.name))).name
     names = spec.names
     kind = Kind(spec.group, version, names.kind, names.plural, Untyped, spec.scope == "Namespaced")
-    return Found(kind, contract, names.kind in SHARED or names.kind.endswith(_TEMPLATE))
+    called = frozenset(each.lower() for each in (names.kind, names.singular, names.plural, *names.short_names) if each)
+    return Found(kind, contract, names.kind in SHARED or names.kind.endswith(_TEMPLATE), called)

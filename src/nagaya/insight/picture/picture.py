@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from nagaya.api.cluster.labels import CONTROL_PLANE
+from nagaya.api.cluster.labels import CONTROL_PLANE, SIMULATED
 from nagaya.insight.picture.event import Event
 from nagaya.insight.picture.member import Member
 from nagaya.insight.picture.references import Reference, reference_at
@@ -66,9 +66,10 @@ class Picture:
 
     @property
     def simulated(self) -> bool:
-        """Whether the cluster stands on simulated infrastructure: nothing runs in it."""
+        """Whether the cluster stands on simulated infrastructure, or says itself that nothing runs in it."""
         infrastructure = self.infrastructure
-        return infrastructure is not None and infrastructure.simulated
+        stands_on_it = infrastructure is not None and infrastructure.simulated
+        return stands_on_it or SIMULATED in self.cluster.metadata.labels
 
     def of_kind(self, kind: str) -> tuple[Member, ...]:
         """All objects of a kind, by name."""

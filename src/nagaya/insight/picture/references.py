@@ -9,6 +9,7 @@ from typing import Final
 from nagaya.insight.picture.member import Member
 
 _PROXMOX: Final = ("infrastructure.cluster.x-k8s.io", "ProxmoxConnection")
+_DATA_STORE: Final = ("controlplane.cluster.x-k8s.io", "DataStore")
 _PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "Cluster": (("spec", "infrastructureRef"), ("spec", "controlPlaneRef")),
     "Machine": (("spec", "infrastructureRef"), ("spec", "bootstrap", "configRef")),
@@ -24,7 +25,7 @@ _PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reference:
-    """An object that is named: in the namespace of whoever names it."""
+    """An object that is named: in the namespace of whoever names it, or in none."""
 
     group: str
     kind: str
@@ -32,7 +33,7 @@ class Reference:
     name: str
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
 def references(member: Member) -> Iterator[tuple[tuple[str, ...], Reference]]:
@@ -43,6 +44,8 @@ def references(member: Member) -> Iterator[tuple[tuple[str, ...], Reference]]:
             yield path, found
     if member.kind == "ProxmoxCluster" and (name := member.text("spec", "connectionRef", "name")):
         yield ("spec", "connectionRef"), Reference(*_PROXMOX, member.namespace, name)
+    if member.kind == "HostedControlPlane" and (name := member.text("spec", "dataStoreRef", "name")):
+        yield ("spec", "dataStoreRef"), Reference(*_DATA_STORE, "", name)
 
 
 def reference_at(member: Member, *path: str) -> Reference | None:

@@ -23,9 +23,10 @@ def not_found(asked: Key, there: Collection[Key], whole: bool = True, what: str 
     elif here := sorted(each.name for each in there if each.namespace == asked.namespace):
         hint = f" There {'is' if len(here) == 1 else 'are'}: {_listed(here)}."
     elif there:
-        hint = f" There are Clusters in {_listed(sorted({each.namespace for each in there}))}: add -n NAMESPACE."
+        hint = f" There are {what}s in {_listed(sorted({each.namespace for each in there}))}: add -n NAMESPACE."
     elif whole:
-        hint = " There are none at all: make one, for example from examples/04-simulated-cluster."
+        example = ": make one, for example from examples/04-simulated-cluster" if what == "Cluster" else ""
+        hint = f" There are none at all{example}."
     else:
         hint = " There are none in this namespace, and you may not list those of others: add -n NAMESPACE."
     return sentence + hint

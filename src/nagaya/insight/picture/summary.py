@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from nagaya.api.cluster.labels import SIMULATED
 from nagaya.insight.picture.member import Member
 from nagaya.insight.picture.references import reference_at
 
@@ -52,7 +53,7 @@ def summary(cluster: Member, control_plane: Member | None = None) -> Summary:
         workers=_share(cluster, "workers"),
         created=cluster.metadata.creation_timestamp,
         infrastructure=kind,
-        simulated=kind.startswith("Simulated"),
+        simulated=kind.startswith("Simulated") or SIMULATED in cluster.metadata.labels,
     )
 
 

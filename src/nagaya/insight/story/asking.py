@@ -7,16 +7,15 @@ better than none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Final
 
-from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
-from nagaya.infrastructure.proxmox.client import Facts, Proxmox
+from nagaya.infrastructure.proxmox.client import Proxmox
 from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState
+from nagaya.infrastructure.proxmox.connection.opening import Opener, opened
 from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, SECRET, NoConnection, Reference
-from nagaya.infrastructure.proxmox.connection.source import Source, facts_of
 from nagaya.insight.picture.picture import Picture
 from nagaya.insight.story.tasks import Task
 from nagaya.insight.story.told import Told
@@ -27,7 +26,6 @@ from nagaya.world import World
 
 LOG_LINES: Final = 20
 _LOG_PAGE: Final = 500
-Opener = Callable[[Facts], Proxmox]
 
 
 async def ask(
@@ -41,10 +39,9 @@ async def ask(
         why = f"nobody says which Proxmox VE Cluster {picture.cluster.name} is on"
         return {each.upid.text: _unknown(why) for each in tasks}
     try:
-        facts = await facts_of(client, reference, await _source(client, reference))
+        proxmox = (await opened(client, world, reference, open)).proxmox
     except (NoConnection, ApiError) as error:
         return {each.upid.text: _unknown(str(error)) for each in tasks}
-    proxmox = Proxmox(facts, world) if open is None else open(facts)
     try:
         answers = await asyncio.gather(*(_ask(proxmox, each) for each in tasks))
     finally:
@@ -63,14 +60,6 @@ def _reference(picture: Picture) -> Reference | None:
         if name := each.text("spec", "credentialsRef", "name"):
             return Reference(SECRET, Key(each.text("spec", "credentialsRef", "namespace") or each.namespace, name))
     return None
-
-
-async def _source(client: Client, reference: Reference) -> Source:
-    if reference.kind != CONNECTION:
-        return Source(reference.key)
-    connection = await client.get(PROXMOX_CONNECTIONS, reference.key.namespace, reference.key.name)
-    named = connection.spec.credentials_ref
-    return Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
 
 
 async def _ask(proxmox: Proxmox, task: Task) -> Told:

@@ -48,6 +48,17 @@ def tasks(picture: Picture) -> tuple[Task, ...]:
     return tuple(sorted(found.values(), key=lambda each: (each.upid.started, each.upid.text)))
 
 
+def named_in(text: str) -> tuple[Upid, ...]:
+    """The tasks that a text names, in its order."""
+    found = []
+    for name in _NAMES.findall(text):
+        try:
+            found.append(upid(name))
+        except ValueError:
+            continue  # only looks like one: it was cut off, or is an example in a sentence
+    return tuple(found)
+
+
 def _told(picture: Picture) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     for member in picture.members:
         for text in _texts(member):

@@ -48,3 +48,12 @@ def test_of_our_own_kinds_templates_and_pools_are_no_single_clusters() -> None:
     assert {"Machine", "KubeadmConfig", "HostedControlPlane", "ProxmoxMachine", "ProxmoxVirtualMachine"} <= owned
     assert not owned & {"SimulatedMachineTemplate", "InClusterIPPool", "ClusterClass", "ProxmoxConnection"}
     assert kinds.get("infrastructure.cluster.x-k8s.io", "ProxmoxConnection") is not None
+
+
+def test_a_word_means_a_kind_as_with_kubectl() -> None:
+    kinds = Kinds([DEFINITIONS.convert(render(each)) for part in PARTS.values() for each in part])
+    for word in ("machine", "Machine", "machines", "ma", "machines.cluster.x-k8s.io", "ma.v1beta2.cluster.x-k8s.io"):
+        assert [each.kind.kind for each in kinds.called(word)] == ["Machine"], word
+    assert [each.kind.kind for each in kinds.called("proxmoxconnections")] == ["ProxmoxConnection"]
+    assert kinds.called("pod") == ()
+    assert kinds.called("machines.example.com") == ()
