@@ -7,7 +7,7 @@ EXTRAS := e2e,cluster-api,kine,konnectivity
 TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
 
 .DEFAULT_GOAL := help
-.PHONY: help install up check lint test test-unit test-integration test-simulation test-real kubernetes helm debian docs benchmark lock clean
+.PHONY: help install up check lint test test-unit test-integration test-simulation simulate test-real kubernetes helm debian docs benchmark lock clean
 
 help: ## print this menu
 	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
@@ -23,8 +23,8 @@ install: .venv/.installed ## make .venv with the nagaya command and kubectl in i
 	  $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .)
 	@touch $@
 
-up: install ## start the management API and print what to type next
-	@$(BIN)/nagaya up
+up: install ## start the management API and its controllers, the first time with a tenant to play with (DEMO=no: without)
+	@$(BIN)/nagaya up $(if $(filter no,$(DEMO)),,--demo)
 
 check: install lint ## the fast loop: lint, types, import rules, quick unit tests (under a minute)
 	@$(BIN)/pytest -q -n auto -m 'not slow' tests/unit
@@ -45,6 +45,10 @@ test-real: install helm debian kubernetes ## the same against real Kubernetes, d
 
 test-simulation: install ## the whole plane on virtual time: crashes, faults, steadiness
 	@$(BIN)/pytest -q -n auto tests/simulation
+
+SEEDS ?= 1-1000
+simulate: install ## stories of the whole plane, one for each of SEEDS (1-1000, or such as 17 or 3,40-60)
+	@NAGAYA_SIMULATE_SEEDS=$(SEEDS) $(BIN)/pytest -q -n auto tests/simulation/plane/test_seeds.py
 
 kubernetes: install ## provide real Kubernetes programs (found, downloaded or built: once, up to 30 min)
 	$(call TIMED,"real Kubernetes programs (seconds if they are there or can be downloaded; built with Go: about 25 min)", \

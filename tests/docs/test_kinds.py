@@ -23,6 +23,7 @@ from nagaya.api.definition import Definition
 from nagaya.api.proxmox import proxmox_cluster, proxmox_connection, proxmox_machine, proxmox_virtual_machine
 from nagaya.api.simulated import faults, simulated_cluster, simulated_machine
 from nagaya.kube.metrics import Metrics
+from nagaya.moving import annotations as moves
 
 KINDS = (ROOT / "docs/reference/kinds.md").read_text()
 LABELS = (ROOT / "docs/reference/labels.md").read_text()
@@ -83,7 +84,12 @@ def test_a_kind_has_the_columns_that_kubectl_prints(definition: Definition) -> N
 
 @pytest.mark.parametrize(
     ("heading", "module"),
-    [("## Labels", labels), ("## Annotations", annotations_), ("## Annotations of boot data", boot_data)],
+    [
+        ("## Labels", labels),
+        ("## Annotations", annotations_),
+        ("## Annotations of moves", moves),
+        ("## Annotations of boot data", boot_data),
+    ],
 )
 def test_labels_and_annotations_mean_what_the_code_says(heading: str, module: ModuleType) -> None:
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+) \|$", section(LABELS, heading), re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,17 +23,22 @@ def test_every_example_is_listed() -> None:
     assert listed == [folder.name for folder in FOLDERS]
 
 
+@pytest.fixture(scope="module")
+def plane() -> Iterator[RunningServer]:
+    """What `make up` starts: the API and its controllers."""
+    with RunningServer(controllers=True) as server:
+        yield server
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
-def test_an_example_works_as_written(
-    folder: Path, kubectl: Tool, running_server: RunningServer, tmp_path: Path
-) -> None:
+def test_an_example_works_as_written(folder: Path, kubectl: Tool, plane: RunningServer, tmp_path: Path) -> None:
     here = tmp_path / folder.name
     shutil.copytree(folder, here)
     blocks = _BLOCK.findall((folder / "README.md").read_text())
     assert blocks
     # "!" alone does not end a script that should fail but does not.
     script = re.sub(r"^! (.*)$", r"if \1; then exit 1; fi", "\n".join(blocks), flags=re.MULTILINE)
-    environment = kubectl.variables({"KUBECONFIG": str(running_server.kubeconfig)})
+    environment = kubectl.variables({"KUBECONFIG": str(plane.kubeconfig)})
     environment["PATH"] = f"{kubectl.program.parent}:{environment['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],

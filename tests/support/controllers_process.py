@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,10 +22,12 @@ RUNNING = r"Running .* against .*\. Stop with Ctrl-C\."
 class Controllers:
     """A running `nagaya controllers`."""
 
+    command: Sequence[str] = ("controllers",)
+
     def __init__(self, kubeconfig: Path, *arguments: str) -> None:
         self.said = ""
         self._process = subprocess.Popen(
-            [NAGAYA, "controllers", f"--kubeconfig={kubeconfig}", *arguments],
+            [NAGAYA, *self.command, f"--kubeconfig={kubeconfig}", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -57,7 +60,7 @@ class Controllers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            error.add_note(f"nagaya controllers said:\n{self.said}")
+            error.add_note(f"nagaya {self.command[0]} said:\n{self.said}")
         if self._process.poll() is None:
             self._process.kill()
             self._process.communicate()

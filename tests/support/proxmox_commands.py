@@ -49,6 +49,20 @@ class Desk:
             check=False,
         )
 
+    def kubectl(self, *arguments: str, given: str = "") -> str:
+        """Run kubectl, which has to succeed."""
+        done = subprocess.run(
+            [NAGAYA.with_name("kubectl"), *arguments],
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
     def connect(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `nagaya proxmox connect` without a terminal."""
         words = ("proxmox", "connect", self.url, "--password-file", str(self.password), "--wait", "1", *arguments)
@@ -84,7 +98,7 @@ def desk(folder: Path) -> Iterator[Desk]:
     """An emulated data center and a management API that knows the kinds of the provider."""
     with (
         _running("simulate", "proxmox", "--listen", "127.0.0.1:0") as emulator,
-        _running("up", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0") as plane,
+        _running("up", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0", "--without-controllers") as plane,
     ):
         found = emulator.says(r"(?s)pve1  (https://\S+)  SHA-256 (\S+).*?token  (\S+).*Stop it with Ctrl-C")
         urls = tuple(re.findall(r"pve\d  (https://\S+)", emulator.said))

@@ -24,14 +24,16 @@ from support.real_processes import Processes
 NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
 START_TIMEOUT = 30.0
 _READY = re.compile(r"ready at (https://\S+:(\d+))")
+_ALL_READY = re.compile(r"(?s)ready at (https://\S+:(\d+)).*The controllers run\.")
 
 
 class RunningServer:
-    """A process with the embedded server."""
+    """A process with the embedded server, and with all controllers if a test wants them."""
 
-    def __init__(self, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, arguments: Sequence[str] = (), *, controllers: bool = False) -> None:
         self._processes = Processes("nagaya-up-")
-        self._arguments = arguments
+        self._arguments = (*arguments, *(() if controllers else ("--without-controllers",)))
+        self._ready = _ALL_READY if controllers else _READY
         self.folder = self._processes.folder
         self.data_dir = self.folder / "data"
         self.kubeconfig = self.folder / "admin.kubeconfig"
@@ -61,7 +63,7 @@ class RunningServer:
         command = [NAGAYA, "up", "--data-dir", self.data_dir, "--listen", f"127.0.0.1:{self.port}"]
         self._processes.start("nagaya", [*command, "--write-kubeconfig", self.kubeconfig, *self._arguments])
         while time.monotonic() < began + START_TIMEOUT:
-            if found := _READY.search(self.log):
+            if found := self._ready.search(self.log):
                 self.ready_after = time.monotonic() - began
                 self.url, self.port = found[1], int(found[2])
                 return

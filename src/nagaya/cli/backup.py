@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from nagaya.cli.up import default_data_dir
+from nagaya.cli.data_dir import default_data_dir
 
 _data_dir = click.option(
     "--data-dir",

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nagaya.cli.addresses import address, own_address, port_range
+from nagaya.cli.data_dir import default_data_dir
+from nagaya.cli.log_options import log_options
 from nagaya.cli.parts import chosen, listed
-from nagaya.cli.up import default_data_dir
 
 if TYPE_CHECKING:
+    from nagaya.cli.logs import Form
     from nagaya.kube.connection import Connection
 
 PARTS = (
@@ -127,7 +129,7 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
 )
 @click.option("--qps", type=float, default=100.0, show_default=True, help="Requests per second, on average.")
 @click.option("--burst", type=int, default=200, show_default=True, help="Requests at once.")
-@click.option("-v", "--verbose", count=True, help="Say what is done (-v), and every detail (-vv).")
+@log_options
 def controllers(
     kubeconfig: Path | None,
     context: str | None,
@@ -147,6 +149,7 @@ def controllers(
     qps: float,
     burst: int,
     verbose: int,
+    log_format: Form,
 ) -> None:
     """Run Nagaya's controllers against any Kubernetes API until Ctrl-C.
 
@@ -163,16 +166,13 @@ def controllers(
       nagaya controllers --only core --leader-elect --health 127.0.0.1:9440
       nagaya controllers --namespace team-a,team-b --watch-filter nagaya
     """
-    import logging
-
+    from nagaya.cli import logs
     from nagaya.cli.controllers_run import Settings, run
     from nagaya.controlplane.hosted.host.settings import HostSettings
     from nagaya.controlplane.hosted.pods.settings import PodSettings
 
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=level)
+    logs.set_up(verbose, log_format)
     settings = Settings(
-        connection(kubeconfig, context),
         only,
         install_crds=install_crds,
         lease_namespace=lease_namespace if leader_elect else None,
@@ -184,7 +184,7 @@ def controllers(
         hosting=HostSettings(tenants_dir.absolute(), tenants_address, tenants_ports, stop_with_us=stop_tenants),
         pods=PodSettings() if hosted_as == "pods" else None,
     )
-    run(settings)
+    run(settings, connection(kubeconfig, context))
 
 
 def connection(path: Path | None, context: str | None) -> Connection:

@@ -1,4 +1,4 @@
-"""The process behind `nagaya controllers`, from its first line to its last.
+"""Controllers at work, alone (`nagaya controllers`) or beside the API (`nagaya up`), from the first line to the last.
 
 What always holds: it waits for what can come (an API that does not answer, kinds that are not installed, a lease that
 another replica has) and says what it waits for; it ends at once with a sentence for what cannot; and it stops within
@@ -8,9 +8,9 @@ seconds whatever it is doing, also while the API is away. A second Ctrl-C does n
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -18,10 +18,11 @@ import uvloop
 
 from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.kind import Kind
-from nagaya.cli import heap, management_api
+from nagaya.cli import heap, management_api, presence
 from nagaya.cli.admission import AdmissionServer
 from nagaya.cli.old_versions import is_converted
-from nagaya.cli.plane import Plane, install
+from nagaya.cli.plane import BURST, QPS, Plane, install
+from nagaya.cli.signals import Signals
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube.calls import nothing
@@ -32,51 +33,78 @@ from nagaya.kube.endpoints import Endpoints
 from nagaya.kube.errors import ApiError, Conflict
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.rate import RateLimit
-from nagaya.kube.transport import NoAnswer
+from nagaya.kube.transport import NoAnswer, Transport
 from nagaya.world import World
 
 LEASE: Final = "nagaya-controllers"
+_REMEDY: Final = (
+    "Leave out --install-crds to work with the definitions that are there. Those of CAPMOX are taken over with "
+    "--admission."
+)
 STOP_PATIENCE: Final = 12.0
 """How many seconds what is under way may take to end."""
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the command line says."""
 
-    connection: Connection
     parts: tuple[str, ...]
+    beside_api: bool = False
+    """Whether the management API is in this process too."""
     install_crds: bool = False
     lease_namespace: str | None = None
     """Where the lease is; without one there is no election."""
     health: tuple[str, int] | None = None
     admission: tuple[str, int] | None = None
-    rate: tuple[float, int] = (100.0, 200)
+    rate: tuple[float, int] | None = (QPS, BURST)
+    """Requests per second and at once; as many as there are without."""
     namespaces: tuple[str, ...] = ()
     """Which are watched; all without any."""
     watch_filter: str = ""
     """The value of the label that objects must have to be looked after; without one all are."""
     hosting: HostSettings | None = None
+    """Where on this machine hosted control planes are."""
     pods: PodSettings | None = None
     """If hosted control planes are to be pods of the management cluster."""
-    """Where on this machine hosted control planes are."""
 
 
-def run(settings: Settings) -> None:
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the management API is reached."""
+
+    server: str
+    """Its address, for people."""
+    transport: Callable[[], Transport]
+
+
+def run(settings: Settings, connection: Connection) -> None:
     """Until a signal comes. Raises ClickException for what makes it end by itself."""
+    world = World()
     # Made before the event loop runs, so that nothing is asked of an API that may not be there.
-    process = _Process(settings)
+    way = Way(connection.server, lambda: HttpTransport(connection, world=world))
+    controllers = Controllers(settings, way, world)
     heap.settle()
-    uvloop.run(process.run())
+    uvloop.run(_alone(controllers))
 
 
-class _Process:
-    def __init__(self, settings: Settings) -> None:
-        world = World()
-        transport = HttpTransport(settings.connection, world=world)
+async def _alone(controllers: Controllers) -> None:
+    signals = Signals()
+    try:
+        stopped = await signals.until(controllers.work())
+    finally:
+        await controllers.close()
+    if stopped:
+        click.echo("Stopped.")
+
+
+class Controllers:
+    """The controllers of a process: made, brought to work, and ended."""
+
+    def __init__(self, settings: Settings, way: Way, world: World) -> None:
         self._settings = settings
-        self._client = Client(transport, world=world, field_manager="nagaya")
+        self._way = way
+        self._client = Client(way.transport(), world=world, field_manager="nagaya")
         self._election: Election | None = None
         if settings.lease_namespace is not None:
             identity = unique_identity(world)
@@ -84,11 +112,11 @@ class _Process:
                 self._client, world, settings.lease_namespace, LEASE, identity, on_leader=self._tell_leader
             )
         self._plane = Plane(
-            HttpTransport(settings.connection, world=world),
+            way.transport(),
             world,
             lambda tenant: HttpTransport(tenant, world=world),
             parts=settings.parts,
-            limit=RateLimit(*settings.rate, world.clock),
+            limit=None if settings.rate is None else RateLimit(*settings.rate, world.clock),
             guard=nothing if self._election is None else self._election.guard,
             namespaces=settings.namespaces,
             watch_filter=settings.watch_filter,
@@ -100,71 +128,55 @@ class _Process:
         definitions = [each for part in settings.parts for each in DEFINITIONS[part]]
         self._rules = AdmissionServer(self._client, world, definitions)
 
-    async def run(self) -> None:
-        """Work until a signal comes, and leave nothing behind."""
-        stopping = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def stop() -> None:
-            stopping.set()
-            for each in _SIGNALS:
-                loop.remove_signal_handler(each)
-
-        for each in _SIGNALS:
-            loop.add_signal_handler(each, stop)
-        work = asyncio.create_task(self._work(), name="controllers")
-        signalled = asyncio.create_task(stopping.wait(), name="signals")
-        try:
-            await asyncio.wait([work, signalled], return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                click.echo("Stopping ...")
-        finally:
-            for task in (work, signalled):
-                task.cancel()
-            await asyncio.wait([work, signalled])
-            await self._close()
-        if work.cancelled():
-            click.echo("Stopped.")
-        else:
-            work.result()
-
-    async def _work(self) -> None:
-        """Everything, in order, without end."""
+    async def work(self, running: Callable[[], None] | None = None) -> None:
+        """Everything, in order, without end. `running` is called when they work, in place of a line that says so."""
         settings, election = self._settings, self._election
+        lead = partial(self._lead, running or self._tell_running)
         try:
             if settings.health is not None:
                 await _listening(self._endpoints.start(*settings.health), "--health", settings.health)
                 click.echo(f"Health and metrics are at http://{_shown(settings.health[0])}:{self._endpoints.port}")
             await management_api.answers(self._client, click.echo)
+            if not settings.beside_api:
+                await self._refuse_others()
             if settings.install_crds:
-                await self._install()
+                converting = settings.admission is not None
+                await install_definitions(self._client, settings.parts, _REMEDY, converting=converting)
             converted = [] if settings.admission is None else list(filter(is_converted, self._own_kinds()))
             await management_api.serves(self._client, self._own_kinds(), click.echo, convertible=converted)
             if election is None:
-                await self._lead()
+                await lead()
             else:
                 # Whoever waits for its turn has everything in memory already, and is ready in the eyes of its host.
                 self._plane.manager.stand_by()
-                await election.run(self._lead)
+                await election.run(lead)
         except LostLeadership as error:
             raise click.ClickException(f"{error}. Start it again, to wait for its turn.") from None
         except (ApiError, NoAnswer) as error:
             raise click.ClickException(str(error)) from error
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Leave nothing behind."""
         await self._stop_plane()
         await self._endpoints.stop()
         await self._client.close()
 
-    async def _lead(self) -> None:
+    async def _refuse_others(self) -> None:
+        if holder := await presence.announced(self._client):
+            raise click.ClickException(
+                f"the controllers run already, in the process of the management API itself ({holder}): a second set "
+                "would work against them. To run them on their own, start the API with `nagaya up "
+                "--without-controllers`."
+            )
+
+    async def _lead(self, running: Callable[[], None]) -> None:
         admission = self._settings.admission
         try:
             if admission is not None:
                 await _listening(self._rules.start(*admission), "--admission", admission)
                 await management_api.serves(self._client, self._own_kinds(), click.echo)
             await self._plane.start()
-            parts, server = ", ".join(self._settings.parts), self._settings.connection.server
-            click.echo(f"Running {parts} against {server}. Stop with Ctrl-C.")
+            running()
             await asyncio.Event().wait()
         finally:
             # The rules last: until their end the controllers write under them. And all of it while this process leads.
@@ -183,23 +195,14 @@ class _Process:
         except TimeoutError:
             click.echo(f"The controllers did not end within {STOP_PATIENCE:.0f} s and are left as they are.", err=True)
 
-    async def _install(self) -> None:
-        try:
-            converting = self._settings.admission is not None
-            await install(self._client, self._settings.parts, force=False, converting=converting)
-        except Conflict as error:
-            remedy = (
-                "Leave out --install-crds to work with the definitions that are there. Those of CAPMOX are taken over "
-                "with --admission."
-            )
-            raise click.ClickException(f"the definitions are somebody else's: {error}. {remedy}") from error
-        click.echo(f"Installed the definitions of {', '.join(self._settings.parts)}.")
-
     def _own_kinds(self) -> list[Kind[Any]]:
         """The kinds that the controllers hear of and that Kubernetes does not have by itself."""
         defined = {each.kind for definitions in DEFINITIONS.values() for each in definitions}
         heard = (kind for controller in self._plane.manager.controllers for kind in controller.kinds)
         return [kind for kind in dict.fromkeys(heard) if kind in defined]
+
+    def _tell_running(self) -> None:
+        click.echo(f"Running {', '.join(self._settings.parts)} against {self._way.server}. Stop with Ctrl-C.")
 
     def _tell_leader(self, leader: str) -> None:
         lease = f"{self._settings.lease_namespace}/{LEASE}"
@@ -207,6 +210,16 @@ class _Process:
             click.echo(f"This process has the lease {lease}.")
         elif leader:
             click.echo(f"{leader} has the lease {lease}. Waiting for it.")
+
+
+async def install_definitions(client: Client, parts: Collection[str], remedy: str, *, converting: bool = False) -> None:
+    """Have the API know the kinds of parts. Raises ClickException, with the remedy, if somebody else has defined them
+    differently."""
+    try:
+        await install(client, parts, force=False, converting=converting)
+    except Conflict as error:
+        raise click.ClickException(f"the definitions are somebody else's: {error}. {remedy}") from error
+    click.echo(f"Installed the definitions of {', '.join(parts)}.")
 
 
 async def _listening(start: Awaitable[object], option: str, where: tuple[str, int]) -> None:

@@ -7,11 +7,10 @@ with at that moment (`kube/work.py`). Logs go to standard error; what a command 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Final, Literal
 
-import click
 import orjson
 
 from nagaya.kube.work import CURRENT, Work
@@ -19,25 +18,11 @@ from nagaya.kube.work import CURRENT, Work
 Form = Literal["text", "json"]
 LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
 """By how often -v was given."""
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def options(command: F) -> F:
-    """The options of commands that stay and log."""
-    verbose = click.option("-v", "--verbose", count=True, help="Say what is done (-v), and every detail (-vv).")
-    form = click.option(
-        "--log-format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="Lines for people, or one JSON object per line. Both name the object, its owners and the reconcile.",
-    )
-    return verbose(form(command))
-
-
-def set_up(verbose: int, form: Form) -> None:
-    """Log to standard error from now on."""
-    handler = logging.StreamHandler()
+def set_up(verbose: int, form: Form, file: Path | None = None) -> None:
+    """Log to standard error from now on, or to a file."""
+    handler = logging.StreamHandler() if file is None else logging.FileHandler(file)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     logging.basicConfig(level=LEVELS[min(verbose, len(LEVELS) - 1)], handlers=[handler], force=True)
 

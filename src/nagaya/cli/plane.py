@@ -19,8 +19,9 @@ from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
 from nagaya.api.untyped import Untyped
 from nagaya.cli.old_versions import bring_up_to_date
-from nagaya.clusters.certificates.key_maker import KeyMaker
+from nagaya.clusters.certificates.key_maker import KeyMaker, Keys
 from nagaya.clusters.certificates.reader import SecretReader
+from nagaya.clusters.state_metrics import StateMetrics
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
@@ -113,6 +114,7 @@ class Plane:
         pods: PodSettings | None = None,
         proxmox: Callable[[], ProxmoxTransport] | None = None,
         dialers: MakeDialer | None = None,
+        keys: Keys | None = None,
     ) -> None:
         """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only.
 
@@ -121,7 +123,7 @@ class Plane:
         hosted control planes are; without it there can be none, whatever the parts. With `pods` they are pods of the
         management cluster, and only data stores that Nagaya itself runs are on this machine. `proxmox` makes ways to
         hosts of Proxmox VE: HTTPS unless told otherwise. `dialers` makes ways to pods of tenants: through their API
-        unless told otherwise.
+        unless told otherwise. `keys` makes the keys of authorities: in threads unless told otherwise.
         """
         self.tenants: Tenants | None = None
         self.connections: Connections | None = None
@@ -149,11 +151,12 @@ class Plane:
         self.remotes = Remotes(connect, world, guard=guard, told=self.metrics.request)
         self.recorder = Recorder(self.client, world, on_drop=lambda why: self.metrics.events_dropped.labels(why).inc())
         runtime = Runtime(self.client, cache, ContractKinds(cache), self.remotes, self.recorder, world)
+        self.metrics.registry.register(StateMetrics(cache, self.remotes))
         follow_secrets(cache, self.remotes)
         shared: dict[str, object] = {
             "tenants": self.tenants,
             "reader": SecretReader(self.client, cache),
-            "keys": KeyMaker(),
+            "keys": keys or KeyMaker(),
             "dialers": dialers,
             "guard": guard,
         }

@@ -56,7 +56,7 @@ def simulate() -> None:
     default="nothing",
     show_default=True,
     help="What machines do with their boot data: nothing, or become Nodes of a simulated cluster, whose API is then at "
-    "its address on this computer, such as 127.0.0.10:6443.",
+    "its address on this computer, such as 127.0.0.10:6443, or of one with a real API, if that answers.",
 )
 @click.option(
     "--seed",
@@ -127,7 +127,7 @@ def _boot_simulated(emulator: Emulator) -> None:
 
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     world = emulator.world
-    emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True))
+    emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True, network=True))
 
 
 def addresses(listen: tuple[str, int], names: list[str]) -> Mapping[str, tuple[str, int]]:

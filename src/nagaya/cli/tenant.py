@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nagaya.cli.up import default_data_dir
+from nagaya.cli.data_dir import default_data_dir
 
 if TYPE_CHECKING:
     from nagaya.api.controlplane.data_store import DataStore

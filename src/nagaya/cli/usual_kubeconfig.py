@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nagaya.cli.up import default_data_dir
+from nagaya.cli.data_dir import default_data_dir
 
 
 def usual_kubeconfig(given: Path | None) -> Path | None:

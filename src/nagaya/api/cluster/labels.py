@@ -54,3 +54,6 @@ NODE_RESTRICTION_DOMAIN: Final = "node-restriction.kubernetes.io"
 
 MANAGED_NODE_DOMAIN: Final = "node.cluster.x-k8s.io"
 """Labels of a Machine in this domain or below it are carried over to its Node."""
+
+SIMULATED: Final = "simulated.nagaya.dev/cluster"
+"""On Clusters in which nothing runs, whatever their infrastructure is called. The value is `true`."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.apiserver.server import bind
+from nagaya.infrastructure.simulated.elsewhere import Elsewhere
 from nagaya.infrastructure.simulated.tenancy import Tenancy
 from nagaya.kube.key import Key
 from nagaya.simulators.tenant.shared import Shared
@@ -33,6 +34,7 @@ class Tenants:
         self.listen = listen
         self.shared = Shared()
         self._tenancies: dict[Key, Tenancy] = {}
+        self._elsewhere: dict[Key, Elsewhere] = {}
         self._by_url: dict[str, Tenancy] = {}
         self._subscribers: tuple[Subscriber, ...] = ()
 
@@ -64,9 +66,15 @@ class Tenants:
         self._tell(key)
         return made
 
-    def tenancy(self, key: Key) -> Tenancy | None:
+    def announce_elsewhere(self, key: Key, endpoint: Endpoint) -> None:
+        """The API of a Cluster is at an address, and not in this process. Again: no effect."""
+        if key not in self._elsewhere:
+            self._elsewhere[key] = Elsewhere(key, str(endpoint), self.world)
+            self._tell(key)
+
+    def tenancy(self, key: Key) -> Tenancy | Elsewhere | None:
         """The simulated cluster of a Cluster, once its address is known."""
-        return self._tenancies.get(key)
+        return self._tenancies.get(key) or self._elsewhere.get(key)
 
     def get(self, key: Key) -> Tenant | None:
         """The tenant of a Cluster, if it runs."""
@@ -90,6 +98,9 @@ class Tenants:
 
     async def stop(self, key: Key) -> None:
         """A cluster is gone."""
+        elsewhere = self._elsewhere.pop(key, None)
+        if elsewhere is not None:
+            await elsewhere.stop()
         tenancy = self._tenancies.pop(key, None)
         if tenancy is not None:
             with suppress(KeyError):
@@ -98,7 +109,7 @@ class Tenants:
 
     async def close(self) -> None:
         """End all of them."""
-        for key in [*self._tenancies]:
+        for key in [*self._tenancies, *self._elsewhere]:
             await self.stop(key)
 
     def _tell(self, key: Key) -> None:

@@ -126,7 +126,8 @@ def test_addresses_in_use_cannot_be_taken_out_of_a_pool() -> None:
     old, new = pool("p", "10.0.0.10-10.0.0.20"), pool("p", "10.0.0.10-10.0.0.15")
     used = [address("a", "10.0.0.16"), address("b", "10.0.0.10"), address("c", "10.0.0.18", "q")]
     assert [str(each) for each in check(new, old, Neighbours((), used))] == [
-        "spec: Forbidden: pool addresses do not contain allocated addresses: [10.0.0.16]"
+        "spec: Forbidden: pool addresses do not contain allocated addresses: [10.0.0.16]. IPAddressClaims that hold "
+        "them: default/a. Leave them in the pool, or delete what uses them first"
     ]
     assert check(old, old, Neighbours((), used)) == []
 

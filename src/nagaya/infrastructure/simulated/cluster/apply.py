@@ -25,7 +25,10 @@ async def apply(api: Api, tenants: Tenants, seen: Seen, plan: Plan) -> Simulated
     """Carry out a plan for a cluster that is to stay."""
     simulated, cluster = seen.simulated, seen.cluster
     tenancy = None
-    if cluster is not None and plan.provisioned and not seen.rival:
+    if cluster is not None and plan.provisioned and seen.elsewhere:
+        if cluster.spec.control_plane_endpoint.valid:
+            tenants.announce_elsewhere(Key.of(cluster), cluster.spec.control_plane_endpoint)
+    elif cluster is not None and plan.provisioned and not seen.rival:
         # Before the first call, so that nobody else is offered the address meanwhile.
         tenancy = tenants.announce(Key.of(cluster), plan.endpoint or simulated.spec.control_plane_endpoint)
     simulated = await _write(api, simulated, plan)

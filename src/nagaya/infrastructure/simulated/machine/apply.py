@@ -10,6 +10,7 @@ from typing import Final
 from nagaya.api.simulated.conditions import SimulatedReason
 from nagaya.api.simulated.simulated_machine import FINALIZER, SIMULATED_MACHINES, SimulatedMachine
 from nagaya.infrastructure.simulated.authority import authority_key
+from nagaya.infrastructure.simulated.elsewhere import Elsewhere
 from nagaya.infrastructure.simulated.machine.node import node_settings, provider_id, tenant_settings
 from nagaya.infrastructure.simulated.machine.plan import Plan
 from nagaya.infrastructure.simulated.machine.seen import Seen
@@ -20,6 +21,7 @@ from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
+from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.secret_data import read_authority
 from nagaya.simulators.tenant import boot_data
 from nagaya.simulators.tenant.boot_data import KubeadmBoot
@@ -68,10 +70,13 @@ async def run(rt: Runtime, tenants: Tenants, seen: Seen, plan: Plan) -> None:
             raise CannotJoin(
                 SimulatedReason.WAITING_FOR_CONTROL_PLANE, "kubeadm join waits for the API of the cluster."
             )
-        if plan.starts:
-            await _start(rt, tenants, tenancy, seen)
-        if tenancy.tenant is not None:
-            await _join(tenancy, seen, boot)
+        if isinstance(tenancy, Elsewhere):
+            await _join_elsewhere(rt, tenancy, seen, boot)
+        else:
+            if plan.starts:
+                await _start(rt, tenants, tenancy, seen)
+            if tenancy.tenant is not None:
+                await _join(tenancy, seen, boot)
     if plan.leaves:
         await tenancy.leave(metadata.name, metadata.uid)
     else:
@@ -103,27 +108,20 @@ async def _join(tenancy: Tenancy, seen: Seen, boot: KubeadmBoot | None) -> None:
     log.info("simulated machine %s: its Node has joined", Key.of(seen.host))
 
 
+async def _join_elsewhere(rt: Runtime, elsewhere: Elsewhere, seen: Seen, boot: KubeadmBoot | None) -> None:
+    authority = await _authority(rt, elsewhere.key)
+    try:
+        await elsewhere.join(seen.host.metadata.uid, node_settings(seen, boot), authority)
+    except (JoinDelayed, OSError) as error:
+        reason = SimulatedReason.WAITING_FOR_CONTROL_PLANE
+        raise CannotJoin(reason, f"The API of the cluster does not take the Node yet: {error}.", ETCD_RETRY) from error
+    log.info("simulated machine %s: its Node has joined", Key.of(seen.host))
+
+
 async def _start(rt: Runtime, tenants: Tenants, tenancy: Tenancy, seen: Seen) -> None:
     if tenancy.tenant is not None:
         return
-    secret = authority_key(tenancy.key)
-    try:
-        # Asked for, not looked up: the content of authorities is not kept in the cache.
-        found = await rt.client.get(TENANT_SECRETS, secret.namespace, secret.name)
-    except NotFound:
-        raise CannotJoin(
-            SimulatedReason.WAITING_FOR_CERTIFICATE_AUTHORITY,
-            f"Waiting for Secret {secret.name} with the authority of the cluster.",
-            AUTHORITY_RETRY,
-        ) from None
-    try:
-        authority = read_authority(found.data)
-    except ValueError as error:
-        raise CannotJoin(
-            SimulatedReason.WAITING_FOR_CERTIFICATE_AUTHORITY,
-            f"Secret {secret.name} is not the authority of a cluster: {error}.",
-            AUTHORITY_RETRY,
-        ) from error
+    authority = await _authority(rt, tenancy.key)
     settings = tenant_settings(seen, authority, tenants.shared, listen=tenants.listen)
     try:
         await tenancy.start(settings, rt.world)
@@ -135,3 +133,25 @@ async def _start(rt: Runtime, tenants: Tenants, tenancy: Tenancy, seen: Seen) ->
             PORT_RETRY,
         ) from error
     log.info("simulated cluster %s: its API runs at %s", tenancy.key, tenancy.url)
+
+
+async def _authority(rt: Runtime, cluster: Key) -> CertificateAuthority:
+    """The authority of a cluster. Raises CannotJoin."""
+    secret = authority_key(cluster)
+    try:
+        # Asked for, not looked up: the content of authorities is not kept in the cache.
+        found = await rt.client.get(TENANT_SECRETS, secret.namespace, secret.name)
+    except NotFound:
+        raise CannotJoin(
+            SimulatedReason.WAITING_FOR_CERTIFICATE_AUTHORITY,
+            f"Waiting for Secret {secret.name} with the authority of the cluster.",
+            AUTHORITY_RETRY,
+        ) from None
+    try:
+        return read_authority(found.data)
+    except ValueError as error:
+        raise CannotJoin(
+            SimulatedReason.WAITING_FOR_CERTIFICATE_AUTHORITY,
+            f"Secret {secret.name} is not the authority of a cluster: {error}.",
+            AUTHORITY_RETRY,
+        ) from error

@@ -1,18 +1,21 @@
 """The simulated clusters that machines of a data center can join, by the address that boot data name.
 
-A cluster comes here in one of two ways. Somebody adds it, and keeps it: its control plane is elsewhere. Or a machine
-initializes it, and then its control plane is machines here: its API answers as long as one of them runs.
+A cluster comes here in one of three ways. Somebody adds it, and keeps it: its control plane is elsewhere. Or a machine
+initializes it, and then its control plane is machines here: its API answers as long as one of them runs. Or nobody has
+heard of it, and it is looked for on the network, where a real API server may be at its address.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+from collections.abc import Iterator
 from typing import Any
 
 from nagaya.apiserver.web.request import Request
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall, normalized
+from nagaya.simulators.proxmox.guests.remote_cluster import RemoteCluster
 from nagaya.simulators.tenant.settings import Fault, NodeSettings, TenantSettings
 from nagaya.simulators.tenant.shared import Shared
 from nagaya.simulators.tenant.tenant import Tenant
@@ -72,6 +75,15 @@ class Cluster:
         if self._members.get(name, (None, False))[0] is machine:
             (self.tenant.fail if paused else self.tenant.recover)(name, Fault.NETWORK_GONE)
 
+    def hang(self) -> None:
+        """Its API takes requests and does not answer them, until it is to `answer_again`."""
+        self.tenant.hang()
+
+    async def answer_again(self) -> None:
+        """Its API answers, if there is a machine that can."""
+        async with self._lock:
+            await (self.tenant.recover_api() if self._open else self.tenant.refuse())
+
     async def _turn(self) -> None:
         wanted = not self.made_here or any(control_plane for _, control_plane in self._members.values())
         if wanted is not self._open:
@@ -79,16 +91,24 @@ class Cluster:
             await (self.tenant.recover_api() if wanted else self.tenant.refuse())
 
 
+AnyCluster = Cluster | RemoteCluster
+
+
 class Clusters:
     """All of them."""
 
-    def __init__(self, world: World, shared: Shared | None = None, *, listen: bool = False) -> None:
+    def __init__(
+        self, world: World, shared: Shared | None = None, *, listen: bool = False, network: bool = False
+    ) -> None:
         """With `listen`, the API of a cluster that a machine initializes is also at its address, which this computer
-        must have then; else it is reached through its tenant alone."""
+        must have then; else it is reached through its tenant alone. With `network` machines also join clusters that
+        are not here, if a real API server answers at the address that their boot data name."""
         self._world = world
         self._shared = shared or Shared()
         self._listen = listen
+        self._network = network
         self._clusters: dict[str, Cluster] = {}
+        self._remote: dict[str, RemoteCluster] = {}
         self._lock = asyncio.Lock()
 
     def add(self, endpoint: str, tenant: Tenant) -> None:
@@ -99,15 +119,24 @@ class Clusters:
         """Machines do not find it any more."""
         self._clusters.pop(normalized(endpoint), None)
 
-    def at(self, endpoint: str) -> Cluster | None:
-        """The cluster whose API is at an address."""
-        return self._clusters.get(normalized(endpoint))
+    def __iter__(self) -> Iterator[Cluster]:
+        """All that there are now."""
+        return iter([*self._clusters.values()])
+
+    def at(self, endpoint: str) -> AnyCluster | None:
+        """The cluster whose API is at an address. Whether one on the network is there only shows when it is asked."""
+        address = normalized(endpoint)
+        if address in self._clusters or not self._network:
+            return self._clusters.get(address)
+        if address not in self._remote:
+            self._remote[address] = RemoteCluster(address, self._world)
+        return self._remote[address]
 
     async def initialized(self, call: KubeadmCall) -> Cluster:
         """The cluster that `kubeadm init` makes. One of the same address of which nothing runs any more makes room.
         Raises OSError if its address cannot be had."""
         async with self._lock:
-            known = self.at(call.endpoint)
+            known = self._clusters.get(call.endpoint)
             if known is not None and not (known.made_here and known.deserted):
                 return known
             if known is not None:
@@ -144,7 +173,9 @@ class Clusters:
         )
 
     async def close(self) -> None:
-        """End the clusters that were made here."""
+        """End the clusters that were made here; machines of others are silent."""
+        for remote in self._remote.values():
+            await remote.close()
         for endpoint, cluster in list(self._clusters.items()):
             if cluster.made_here:
                 del self._clusters[endpoint]

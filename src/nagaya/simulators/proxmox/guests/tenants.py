@@ -20,7 +20,7 @@ from typing import Final
 from nagaya.simulators.proxmox.guests import first_boot
 from nagaya.simulators.proxmox.guests.addresses import Router
 from nagaya.simulators.proxmox.guests.backend import Machine
-from nagaya.simulators.proxmox.guests.clusters import Cluster, Clusters
+from nagaya.simulators.proxmox.guests.clusters import AnyCluster, Clusters
 from nagaya.simulators.proxmox.guests.disk import GuestDisk
 from nagaya.simulators.proxmox.guests.first_boot import LOG, SCRIPT_FAILED, FirstBoot
 from nagaya.simulators.proxmox.guests.instance import instance_of
@@ -65,7 +65,7 @@ class _Used:
     """Of the machine, and of the boot data that it has used."""
     data: BootData
     """Those boot data: name and network stay as they made them, also when their drive is taken out later."""
-    node: tuple[str, Cluster, NodeSettings] | None = None
+    node: tuple[str, AnyCluster, NodeSettings] | None = None
     """Where and what it has joined, and as what."""
 
 
@@ -140,7 +140,7 @@ class TenantMachine(PassiveMachine):
         self._identity = identity
         self._failed: tuple[str, ...] = ()
         self._finished = False
-        self._here: tuple[Cluster, str] | None = None
+        self._here: tuple[AnyCluster, str] | None = None
         """The cluster that it is in, or about to be, and the name of its node."""
         self._going = asyncio.Event()
         self._going.set()
@@ -187,7 +187,7 @@ class TenantMachine(PassiveMachine):
             await self._run_first()
             self._finished = True
 
-    async def _return(self, endpoint: str, cluster: Cluster, node: NodeSettings) -> None:
+    async def _return(self, endpoint: str, cluster: AnyCluster, node: NodeSettings) -> None:
         """The kubelet starts again, with the credentials that it has. It does not give up."""
         while True:
             await self._going.wait()
@@ -242,7 +242,7 @@ class TenantMachine(PassiveMachine):
                     log.warning("simulated machine %d: kubeadm tries again: %s", self.machine.vmid, told)
             await asyncio.sleep(_AGAIN)
 
-    async def _cluster(self, call: KubeadmCall) -> Cluster:
+    async def _cluster(self, call: KubeadmCall) -> AnyCluster:
         """The cluster that kubeadm makes or finds. Raises OSError if there is none."""
         if call.boot.initializes:
             return await self._guests.clusters.initialized(call)

@@ -11,7 +11,8 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import to_pem
 from nagaya.simulators.proxmox.emulator import Emulator
 from nagaya.simulators.proxmox.state.node import Node
-from nagaya.simulators.proxmox.web.certificates import HostCertificate, authority, host_certificate
+from nagaya.simulators.proxmox.web.certificates import HostCertificate, host_certificate
+from nagaya.simulators.proxmox.web.certificates import authority as new_authority
 from nagaya.simulators.proxmox.web.listener import Listener
 
 Address = tuple[str, int]
@@ -54,9 +55,15 @@ class Web:
 
 
 @asynccontextmanager
-async def served(emulator: Emulator, addresses: Mapping[str, Address] | None = None) -> AsyncIterator[Web]:
-    """The hosts of a data center on addresses of this machine, each on a free port of 127.0.0.1 unless said else."""
-    web = Web(emulator, authority(emulator.world.clock))
+async def served(
+    emulator: Emulator,
+    addresses: Mapping[str, Address] | None = None,
+    *,
+    authority: CertificateAuthority | None = None,
+) -> AsyncIterator[Web]:
+    """The hosts of a data center on addresses of this machine, each on a free port of 127.0.0.1 unless said else. With
+    the `authority` of an earlier life clients take it for the same data center."""
+    web = Web(emulator, authority or new_authority(emulator.world.clock))
     emulator.datacenter.authority = to_pem(web.authority.certificate).decode()
     emulator.power_watchers.append(web.power_changed)
     try:

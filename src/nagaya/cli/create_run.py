@@ -1,0 +1,226 @@
+"""What `nagaya create cluster` does, in order: what is missing is asked for or found, everything is tried, the objects
+are shown, somebody agrees, and only then anything is made."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from nagaya.blueprints.applying import Refused, Step, create, examine
+from nagaya.blueprints.blueprint import blueprint
+from nagaya.blueprints.manifest import Manifest
+from nagaya.blueprints.wish import CONTROL_PLANES, HOSTED, INFRASTRUCTURES, PROXMOX, SIMULATED, Wish, problems
+from nagaya.cli.output.document import JSON
+from nagaya.cli.output.ended import Ended
+from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.screen import Screen, note
+from nagaya.cli.output.session import Management, Session, run
+from nagaya.cli.output.table import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORKERS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line says."""
+
+    name: str
+    infrastructure: str | None = None
+    control_plane: str | None = None
+    workers: int | None = None
+    control_planes: int | None = None
+    version: str | None = None
+    connection: str = ""
+    dhcp: bool = False
+    pool: str = ""
+    addresses: str = ""
+    gateway: str = ""
+    prefix: int = 24
+    dns: str = ""
+    endpoint: str = ""
+    endpoint_pool: str = ""
+    bridge: str = ""
+    cores: int = 2
+    memory: int = 4096
+    disk: int = 20
+    template_tags: str = ""
+    image: str = ""
+    output: str | None = None
+    dry_run: bool = False
+    yes: bool = False
+
+    @property
+    def of_proxmox(self) -> list[str]:
+        """The options that were given and mean nothing elsewhere."""
+        usual = Given(self.name)
+        names = ("connection", "dhcp", "pool", "addresses", "gateway", "prefix", "dns", "endpoint", "endpoint_pool")
+        more = ("bridge", "cores", "memory", "disk", "template_tags", "image")
+        options = {"template_tags": "--template-tag"}
+        different = [name for name in (*names, *more) if getattr(self, name) != getattr(usual, name)]
+        return [options.get(name, f"--{name.replace('_', '-')}") for name in different]
+
+
+def can_ask() -> bool:
+    """Whether somebody is at a terminal who reads questions and can answer them."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def create_cluster(management: Management, given: Given) -> None:
+    """Do it, to its end."""
+    given = _completed(given)
+    if given.infrastructure == SIMULATED and given.of_proxmox:
+        raise click.UsageError(f"{', '.join(given.of_proxmox)} mean nothing for simulated machines: leave them out.")
+    if given.output is not None and given.infrastructure == SIMULATED:
+        # Nothing has to be known for this, so no management API is needed either.
+        _print(given.output, blueprint(_checked(_wish(given, management.namespace or "default"))))
+        return
+
+    async def work(session: Session) -> int | None:
+        try:
+            return await _work(session, given)
+        except Refused as error:
+            raise Ended(f"{error} Nothing was made.") from error
+
+    run(management, work)
+
+
+def _completed(given: Given) -> Given:
+    """With what has to be known before anything else. Raises UsageError where nobody can be asked."""
+    missing = [
+        option
+        for option, value in (("--infrastructure", given.infrastructure), ("--control-plane", given.control_plane))
+        if value is None
+    ]
+    if not can_ask():
+        if missing:
+            choices = {"--infrastructure": "|".join(INFRASTRUCTURES), "--control-plane": "|".join(CONTROL_PLANES)}
+            named = " and ".join(f"{each} {choices[each]}" for each in missing)
+            raise click.UsageError(f"{named} must be given: nobody can be asked here.")
+        return replace(given, workers=WORKERS if given.workers is None else given.workers)
+    infrastructure, control_plane, workers = given.infrastructure, given.control_plane, given.workers
+    if infrastructure is None:
+        infrastructure = _choose("Where are its machines", INFRASTRUCTURES)
+    if control_plane is None:
+        control_plane = _choose("Where is its API: hosted, beside Nagaya, or on machines, by kubeadm", CONTROL_PLANES)
+    if workers is None and missing:
+        workers = click.prompt("How many workers", type=click.IntRange(0, 1000), default=WORKERS, err=True)
+    workers = WORKERS if workers is None else workers
+    return replace(given, infrastructure=infrastructure, control_plane=control_plane, workers=workers)
+
+
+def _choose(question: str, choices: Sequence[str]) -> str:
+    return str(click.prompt(question, type=click.Choice(choices), err=True))
+
+
+def _wish(given: Given, namespace: str) -> Wish:
+    from nagaya.binaries.errors import UnknownRequest
+    from nagaya.binaries.releases import DEFAULT_VERSION, Release
+
+    try:
+        version = Release.parse(given.version or DEFAULT_VERSION).kubernetes
+    except UnknownRequest as error:
+        raise click.BadParameter(str(error), param_hint="--version") from error
+    assert given.infrastructure is not None
+    assert given.control_plane is not None
+    return Wish(
+        given.name,
+        namespace,
+        version,
+        given.infrastructure,
+        given.control_plane,
+        given.control_planes or 1,
+        WORKERS if given.workers is None else given.workers,
+    )
+
+
+def _checked(wish: Wish) -> Wish:
+    found = problems(wish)
+    if found:
+        raise click.UsageError("\n".join(found))
+    return wish
+
+
+async def _work(session: Session, given: Given) -> int | None:
+    wish = _wish(given, session.namespace)
+    if given.infrastructure == PROXMOX:
+        from nagaya.cli.create_proxmox import completed
+
+        wish = await completed(session, given, wish)
+    _checked(wish)
+    drafted = blueprint(wish)
+    if given.output is not None:
+        _print(given.output, drafted)
+        return None
+    steps = await examine(session.client, drafted)
+    _show(wish, steps)
+    _refuse_another(wish, steps)
+    left = [each for each in steps if not each.exists]
+    if given.dry_run:
+        note("Nothing was made (--dry-run): the management API would take all of it.")
+        return None
+    if not left:
+        note("Nothing to do: all of it is there.")
+    else:
+        _agree(given, len(left))
+        await create(session.client, left)
+    where = "" if wish.namespace == session.default_namespace else f" -n {wish.namespace}"
+    note(f"Watch it come up:\n  nagaya describe cluster {wish.name}{where} --watch")
+    return None
+
+
+def _print(output: str, drafted: list[Manifest]) -> None:
+    import json
+
+    from nagaya.api.conversion.manifests import write
+
+    if output == JSON:
+        listed = {"apiVersion": "v1", "kind": "List", "items": drafted}
+        Screen().text(json.dumps(listed, indent=2) + "\n")
+    else:
+        Screen().text(write(drafted))
+
+
+def _show(wish: Wish, steps: Sequence[Step]) -> None:
+    screen, table = Screen(), Table(("", "KIND", "NAME"))
+    planes = f"{wish.control_planes} replica" if wish.control_plane == HOSTED else f"{wish.control_planes} machine"
+    plural = "" if wish.control_planes == 1 else "s"
+    workers = "1 worker" if wish.workers == 1 else f"{wish.workers} workers"
+    on = "simulated machines: nothing will run in it" if wish.proxmox is None else "Proxmox VE"
+    screen.line(
+        f"Cluster {wish.namespace}/{wish.name}: Kubernetes {wish.version}, control plane {wish.control_plane} with "
+        f"{planes}{plural}, {workers}, on {on}."
+    )
+    for step in steps:
+        word = "differs" if step.difference else "there" if step.exists else "create"
+        style = {"differs": "red", "create": "green"}.get(word, "")
+        table.add(Cell(word, style), Cell(step.kind.kind), Cell(step.name))
+    screen.table(table)
+
+
+def _refuse_another(wish: Wish, steps: Sequence[Step]) -> None:
+    other = [each for each in steps if each.difference]
+    if not other:
+        return
+    lines = "\n".join(f"  {each.kind.kind} {each.name}: {each.difference}" for each in other)
+    raise Ended(
+        f"Cluster {wish.namespace}/{wish.name} is there already, and is another one:\n{lines}\nNothing was changed. "
+        "Choose another name, or change what is there: the same command with -o yaml prints what you asked for, for "
+        "kubectl apply --server-side."
+    )
+
+
+def _agree(given: Given, count: int) -> None:
+    if given.yes:
+        return
+    if not can_ask():
+        raise Ended(
+            "Nobody can be asked whether to make it: give --yes, or --dry-run. Nothing was made.", ExitCode.DECLINED
+        )
+    if not click.confirm(f"Make {'this object' if count == 1 else f'these {count} objects'}?", default=True, err=True):
+        raise Ended("Nothing was made.", ExitCode.DECLINED)

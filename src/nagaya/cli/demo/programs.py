@@ -1,0 +1,40 @@
+"""Whether the demo's control plane can be a real one: the programs are there, or the release sites have them.
+
+They are never compiled for it: a newcomer who types one command did not ask to wait ten minutes for a compiler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from nagaya.binaries.errors import BinariesError
+from nagaya.binaries.installer import Installer
+from nagaya.binaries.official import OfficialReleases
+from nagaya.binaries.progress import Reporter, reporter_for
+from nagaya.binaries.releases import Platform
+from nagaya.world import World
+
+PROGRAMS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+COMMAND: Final = "nagaya kubernetes install"
+
+
+async def lacking(version: str, world: World, say: Callable[[str], None]) -> str:
+    """Why there cannot be a real control plane; empty if there can. Downloads what is missing, if that is possible."""
+    _, missing = Installer(world=world).find(version, PROGRAMS)
+    if not missing:
+        return ""
+    say(f"Looking for {', '.join(missing)} of Kubernetes {version} on the release sites ...")
+    reporter = reporter_for(sys.stderr, world.clock)
+    try:
+        await asyncio.to_thread(_download, version, world, reporter)
+    except (BinariesError, OSError) as error:
+        return f"{', '.join(missing)} of Kubernetes {version} cannot be had: {str(error).splitlines()[0]}"
+    return ""
+
+
+def _download(version: str, world: World, reporter: Reporter) -> None:
+    sources = (OfficialReleases(Platform.here(), reporter),)
+    Installer(reporter=reporter, world=world, sources=sources).ensure(version, PROGRAMS)

@@ -1,0 +1,151 @@
+"""What the controllers may do in the management cluster: for each part what it really uses, and nothing else.
+
+A test runs the controllers as the ServiceAccount that has exactly these rights, and counts what was forbidden: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from nagaya.api.catalog import PARTS
+from nagaya.api.conversion.proxmox.objects import KINDS as CONVERTED
+from nagaya.api.proxmox.group import GROUP as PROXMOX
+from nagaya.cli import presence
+from nagaya.cli.controllers_run import LEASE
+
+Rule = dict[str, Any]
+
+READ: Final = ("get", "list", "watch")
+WRITE: Final = ("create", "patch", "delete")
+ALL: Final = (*READ, *WRITE)
+ONLY_READ: Final = frozenset(
+    {
+        "clusterclasses",
+        "extensionconfigs",
+        "hostedcontrolplanetemplates",
+        "kubeadmcontrolplanetemplates",
+        "machinedrainrules",
+        "machinepools",
+        "proxmoxclustertemplates",
+        "simulatedclustertemplates",
+    }
+)
+"""Kinds that no controller of Nagaya's writes."""
+AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"
+"""Label of ClusterRoles by which providers of Cluster API give the core rights to their kinds."""
+ADMISSION: Final = "nagaya"
+"""The name of the webhook configurations."""
+_HOSTED: Final = "controlplane-hosted"
+_CRDS: Final = "customresourcedefinitions"
+_REGISTRATION: Final = "admissionregistration.k8s.io"
+_WEBHOOKS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+
+_OF_PARTS: Final[Mapping[str, Sequence[Rule]]] = {
+    "bootstrap-kubeadm": (
+        # Which machine initializes a cluster is decided by who makes this first.
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "delete"]},
+    ),
+    "addons": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "patch"]},),
+    "infrastructure-proxmox": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]},),
+    _HOSTED: (
+        {"apiGroups": [""], "resources": ["configmaps", "services", "serviceaccounts"], "verbs": [*ALL]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": [*READ]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": [*ALL]},
+        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": [*ALL]},
+        {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": [*ALL]},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list"]},
+    ),
+}
+_OF_ALL: Final[Sequence[Rule]] = (
+    # Kubeconfigs, authorities, boot data, credentials.
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": [*ALL]},
+    {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+    {"apiGroups": ["apiextensions.k8s.io"], "resources": [_CRDS], "verbs": [*READ]},
+    {
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "resourceNames": [presence.NAME],
+        "verbs": ["get"],
+    },
+)
+
+
+def cluster_rules(parts: Collection[str]) -> list[Rule]:
+    """The rights in the whole cluster."""
+    found = [*_own_kinds(parts), *_OF_ALL]
+    for part in parts:
+        found += _OF_PARTS.get(part, ())
+    return [*_merged(found), *_admission(parts)]
+
+
+def lease_rules() -> list[Rule]:
+    """The rights in the namespace of the controllers: to find out who of them leads."""
+    leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    return [{**leases, "verbs": ["create"]}, {**leases, "resourceNames": [LEASE], "verbs": ["get", "patch"]}]
+
+
+def _own_kinds(parts: Collection[str]) -> list[Rule]:
+    kinds = [each.kind for part in PARTS if part in parts or part == "core" for each in PARTS[part]]
+    rules: list[Rule] = []
+    for group, members in groupby(sorted(kinds, key=lambda kind: kind.group), key=lambda kind: kind.group):
+        plurals = sorted(kind.plural for kind in members)
+        written = [each for each in plurals if each not in ONLY_READ]
+        read = [each for each in plurals if each in ONLY_READ]
+        rules.append({"apiGroups": [group], "resources": written, "verbs": [*ALL]})
+        rules.append({"apiGroups": [group], "resources": [f"{each}/status" for each in written], "verbs": ["patch"]})
+        # Where owners may not be set without it: whoever is owned may keep its owner from going.
+        rules.append(
+            {"apiGroups": [group], "resources": [f"{each}/finalizers" for each in written], "verbs": ["update"]}
+        )
+        if read:
+            rules.append({"apiGroups": [group], "resources": read, "verbs": [*READ]})
+    return rules
+
+
+def _admission(parts: Collection[str]) -> list[Rule]:
+    """To have the API ask for defaults and checks, and for CAPMOX's old version."""
+    rules: list[Rule] = [
+        {"apiGroups": [_REGISTRATION], "resources": [*_WEBHOOKS], "verbs": ["create"]},
+        {
+            "apiGroups": [_REGISTRATION],
+            "resources": [*_WEBHOOKS],
+            "resourceNames": [ADMISSION],
+            "verbs": ["get", "patch", "delete"],
+        },
+    ]
+    if "infrastructure-proxmox" in parts:
+        converted = [each.kind for each in PARTS["infrastructure-proxmox"] if each.kind.kind in CONVERTED]
+        names = sorted(f"{kind.plural}.{PROXMOX}" for kind in converted)
+        rules.append(
+            {
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": [_CRDS, f"{_CRDS}/status"],
+                "resourceNames": names,
+                "verbs": ["patch"],
+            }
+        )
+    return rules
+
+
+def _merged(rules: Sequence[Rule]) -> list[Rule]:
+    """Rules with the verbs of one resource together, those of several parts included."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
+    for rule in rules:
+        for resource in rule["resources"]:
+            key = rule["apiGroups"][0], resource, tuple(rule.get("resourceNames", ()))
+            verbs.setdefault(key, {}).update(dict.fromkeys(rule["verbs"]))
+    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (group, resource, names), allowed in verbs.items():
+        ordered = tuple(each for each in (*ALL, "update") if each in allowed)
+        together.setdefault((group, names, ordered), []).append(resource)
+    return [
+        {
+            "apiGroups": [group],
+            "resources": sorted(resources),
+            **({"resourceNames": [*names]} if names else {}),
+            "verbs": [*allowed],
+        }
+        for (group, names, allowed), resources in together.items()
+    ]
