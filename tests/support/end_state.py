@@ -30,10 +30,15 @@ _VARYING = (
 
 async def end_state(lab: Lab) -> list[str]:
     """Every value of every object of the namespace as a line, sorted."""
-    objects = [obj for kind in _kinds() for obj in (await lab.client.list(kind, lab.namespace)).items]
-    names = _generated(objects)
+    objects = await objects_of(lab)
+    names = generated(objects)
     names[lab.namespace] = "<namespace>"
-    return sorted(line for obj in objects for line in _lines(obj, names))
+    return sorted(line for obj in objects for line in lines(obj, names))
+
+
+async def objects_of(lab: Lab) -> list[Untyped]:
+    """Every object of the namespace."""
+    return [obj for kind in _kinds() for obj in (await lab.client.list(kind, lab.namespace)).items]
 
 
 async def orphans(lab: Lab, cluster: str) -> list[str]:
@@ -81,7 +86,7 @@ def _kinds() -> list[Kind[Untyped]]:
     return [SECRETS, *(Kind(each.group, each.version, each.kind, each.plural, Untyped) for each in typed)]
 
 
-def _generated(objects: list[Untyped]) -> dict[str, str]:
+def generated(objects: list[Untyped]) -> dict[str, str]:
     """Words for names: a MachineSet is known by its revision, a machine by its set."""
     sets = {
         each.metadata.name: f"<set {each.metadata.annotations.get(REVISION, '')}>"
@@ -98,7 +103,8 @@ def _generated(objects: list[Untyped]) -> dict[str, str]:
     return names
 
 
-def _lines(obj: Untyped, names: Mapping[str, str]) -> Iterator[str]:
+def lines(obj: Untyped, names: Mapping[str, str]) -> Iterator[str]:
+    """Every value of an object as a line, with words for what varies."""
     content = {**obj.raw, "metadata": {**obj.raw["metadata"]}}
     metadata = content["metadata"]
     metadata.pop("resourceVersion", None)

@@ -35,7 +35,7 @@ from support.crashes import QUIET, Mortal, MortalLab
 from support.lab import SECRETS, holds
 from support.passing_time import PassingLoop
 from support.prepared import start_prepared
-from support.proxmox_town_layout import TOKEN, foreign, secret, town_layout
+from support.proxmox_town_layout import STRANGERS, TOKEN, foreign, secret, town_layout
 from support.proxmox_town_manifests import Shop
 from support.proxmox_town_ways import Ledger, MortalWay, to_clusters
 from support.proxmox_town_witness import Witness
@@ -71,6 +71,13 @@ class Town(MortalLab):
     quiet: float = QUIET
     lost: str = ""
     """The uid of the Machine whose VM was taken away."""
+    strangers: set[int] = field(default_factory=lambda: {*STRANGERS})
+    """VMs that are not ours."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the clusters that may be there."""
+        return [self.shop.name]
 
     @property
     def made(self) -> list[tuple[str, str]]:
@@ -219,7 +226,7 @@ async def assembled(
     """A town on some server."""
     emulator = Emulator(world, town_layout(world, hosts=hosts))
     clusters = Clusters(world)
-    emulator.machines.backend = TenantGuests(world, emulator.pace, clusters, version_of=_version)
+    emulator.machines.backend = TenantGuests(world, emulator.pace, clusters, version_of=kubelet_version)
     made = Town(
         transport, world, shop.namespace, PARTS, real=False, around=around, emulator=emulator, clusters=clusters,
         shop=shop,
@@ -244,7 +251,7 @@ def play(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def _version(machine: Machine) -> str:
+def kubelet_version(machine: Machine) -> str:
     """Which kubelet is on the disk of a machine: that of the template that it was cloned from, as its tag says."""
     found = _TAG.search(str(machine.options.get("tags") or ""))
     return found[1] if found is not None else ""

@@ -8,7 +8,7 @@ gone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from nagaya.apiserver.custom.conversion import WebhookCaller
 from nagaya.apiserver.custom.given_versions import completed
@@ -18,12 +18,20 @@ from nagaya.apiserver.meta.status import JsonObject, aggregate
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.internal import Internal
 from nagaya.apiserver.registry.resource import Resource
-from nagaya.apiserver.storage import Event
+from nagaya.apiserver.storage import Event, Record
 
 DEFINITIONS: Final = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 TABLE: Final = "apiextensions.k8s.io/customresourcedefinitions"
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _CLOSED: Final = "create not allowed while custom resource definition is terminating"
+
+
+class _Held(NamedTuple):
+    """The names of a definition, as it was at a revision."""
+
+    revision: int
+    group: str
+    names: JsonObject
 
 
 class Definitions:
@@ -38,6 +46,7 @@ class Definitions:
         self._served: dict[str, list[Resource]] = {}
         self._asked: dict[str, object] = {}  # what a definition asked for when it was served
         self._tables: dict[str, str] = {}  # of definitions being deleted: table to name
+        self._held: dict[str, _Held] = {}
 
     def start(self) -> Iterator[str]:
         """Serve what was served before, at once: clients may ask for it in the same moment."""
@@ -94,6 +103,7 @@ class Definitions:
         definition = self._api.get(DEFINITIONS, "", key)
         if definition is None:
             self._tables = {table: name for table, name in self._tables.items() if name != key}
+            self._held.pop(key, None)
             return None
         if definition["metadata"].get("deletionTimestamp"):
             if FINALIZER in (definition["metadata"].get("finalizers") or ()):
@@ -150,13 +160,22 @@ class Definitions:
         resources: set[str] = set()
         kinds: set[str] = set()
         for record in self._backend.store.list(TABLE).records:
-            other = record.object()
-            if record.key == definition["metadata"]["name"] or other["spec"]["group"] != definition["spec"]["group"]:
+            other = self._names_of(record)
+            if record.key == definition["metadata"]["name"] or other.group != definition["spec"]["group"]:
                 continue
-            held = (other.get("status") or {}).get("acceptedNames") or {}
+            held = other.names
             resources.update([held.get("plural") or "", held.get("singular") or "", *(held.get("shortNames") or ())])
             kinds.update([held.get("kind") or "", held.get("listKind") or ""])
         return resources, kinds
+
+    def _names_of(self, record: Record) -> _Held:
+        """What a definition holds. Each is read once: there are many, they are large, and all others ask."""
+        known = self._held.get(record.key)
+        if known is None or known.revision != record.revision:
+            found = record.object()
+            names = (found.get("status") or {}).get("acceptedNames") or {}
+            known = self._held[record.key] = _Held(record.revision, found["spec"]["group"], names)
+        return known
 
     async def _empty(self, name: str, definition: JsonObject) -> None:
         """Delete the objects of a definition that is being deleted; once there are none, let it go."""

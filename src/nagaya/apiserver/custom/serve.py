@@ -11,6 +11,7 @@ from nagaya.apiserver.apply.reset_fields import without
 from nagaya.apiserver.crd.resource import CustomResource
 from nagaya.apiserver.crd.rules import RuleCompiler
 from nagaya.apiserver.custom.codec import CustomCodec
+from nagaya.apiserver.custom.compiled import compiled
 from nagaya.apiserver.custom.conversion import ByWebhook, Converter, Renaming, WebhookCaller
 from nagaya.apiserver.custom.scale import scale_subresource
 from nagaya.apiserver.custom.strategy import CustomStatusStrategy, CustomStrategy
@@ -18,7 +19,6 @@ from nagaya.apiserver.meta.api_version import version_order
 from nagaya.apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.resource import Decoder, Resource, Subresource, TableMaker
-from nagaya.apiserver.schema.openapi_types import types_from_openapi
 from nagaya.apiserver.table.custom import CustomTable
 from nagaya.world import World
 
@@ -42,11 +42,12 @@ class _Definition:
         self._world = world
         # Records written after the definition's last change need no second look.
         self._since = int(definition["metadata"]["resourceVersion"])
-        self._compiled = {
-            f"{self._group}/{each['name']}": CustomResource(self._names["kind"], each, compile_rules)
+        made = {
+            f"{self._group}/{each['name']}": compiled(self._names["kind"], each, compile_rules)
             for each in spec["versions"]
         }
-        self._types = {version: types_from_openapi(each.raw_schema) for version, each in self._compiled.items()}
+        self._compiled = {version: each.resource for version, each in made.items()}
+        self._types = {version: each.types for version, each in made.items()}
         storage = next(each["name"] for each in spec["versions"] if each.get("storage"))
         self._storage_version = f"{self._group}/{storage}"
         self._converter = converter

@@ -25,7 +25,7 @@ class EventLog:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.first = 0
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}  # told in the order in which they came
 
     @property
     def end(self) -> int:
@@ -57,7 +57,7 @@ class EventLog:
     def wake(self) -> None:
         """Tell everyone who waits that there is something to read, or that waiting is over."""
         if self._waiting:
-            waiting, self._waiting = self._waiting, set()
+            waiting, self._waiting = self._waiting, {}
             for future in waiting:
                 if not future.done():
                     future.set_result(None)
@@ -65,9 +65,9 @@ class EventLog:
     def join(self) -> asyncio.Future[None]:
         """Something to wait for: it is done at the next `wake`, or when whoever waits for it sets it. `leave` it."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
+        self._waiting[future] = None
         return future
 
     def leave(self, future: asyncio.Future[None]) -> None:
         """Wait no more."""
-        self._waiting.discard(future)
+        self._waiting.pop(future, None)

@@ -224,7 +224,7 @@ class Store:
         contents = self._contents
         for event in events:
             contents.apply(event)
-        for name in {event.table for event in events}:
+        for name in dict.fromkeys(event.table for event in events):
             contents.tables[name].log.wake()
         history = contents.history
         history.log.wake()

@@ -57,8 +57,8 @@ class Made:
 class ProviderKinds:
     """The kinds of providers that have to be in the cache before a set is looked at."""
 
-    templates: frozenset[Kind[Untyped]]
-    made: frozenset[Kind[Untyped]]
+    templates: tuple[Kind[Untyped], ...]
+    made: tuple[Kind[Untyped], ...]
     control_plane: Kind[Untyped] | None
 
     @property
@@ -74,15 +74,15 @@ def provider_kinds(rt: Runtime, machine_set: MachineSet) -> ProviderKinds:
     if spec.template.spec.bootstrap.config_ref is not None:
         wanted.append(spec.template.spec.bootstrap.config_ref)
     kinds_of = KindsOf(rt.kinds)
-    templates = {kinds_of[each.api_group, each.kind] for each in wanted}
-    made = {kinds_of[each.api_group, each.kind.removesuffix(SUFFIX)] for each in wanted}
+    templates = {kinds_of[each.api_group, each.kind]: None for each in wanted}
+    made = {kinds_of[each.api_group, each.kind.removesuffix(SUFFIX)]: None for each in wanted}
     for machine in rt.cache.owned(MACHINES, machine_set.metadata.uid):
-        made |= {kinds_of[each.api_group, each.kind] for each in _references(machine)}
+        made |= {kinds_of[each.api_group, each.kind]: None for each in _references(machine)}
     cluster = rt.cache.get(CLUSTERS, Key(machine_set.metadata.namespace, spec.cluster_name))
     ref = None if cluster is None else cluster.spec.control_plane_ref
     return ProviderKinds(
-        frozenset(each for each in templates if each is not None),
-        frozenset(each for each in made if each is not None),
+        tuple(each for each in templates if each is not None),
+        tuple(each for each in made if each is not None),
         None if ref is None else kinds_of[ref.api_group, ref.kind],
     )
 

@@ -181,3 +181,17 @@ async def test_a_closed_watch_has_ended_for_whoever_waits(store: Store) -> None:
     await asyncio.sleep(0)
     watch.close()
     assert await waiting is None
+
+
+async def test_who_waits_is_told_in_the_order_in_which_he_came(store: Store) -> None:
+    told: list[int] = []
+
+    async def wait(number: int) -> None:
+        await store.watch("configmaps", store.revision).next()
+        told.append(number)
+
+    waiting = [asyncio.create_task(wait(number)) for number in range(50)]
+    await asyncio.sleep(0)
+    await fill(store, "configmaps", ["a"])
+    await asyncio.gather(*waiting)
+    assert told == [*range(50)]

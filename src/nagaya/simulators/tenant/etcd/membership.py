@@ -63,6 +63,10 @@ class Membership:
         """The member of a name."""
         return next((each for each in self._members.values() if each.name == name), None)
 
+    def is_up(self, member: Member) -> bool:
+        """Whether a member runs and is reached by the others, at this moment."""
+        return self._up(member)
+
     @property
     def leader(self) -> int:
         """Who leads at this moment; 0 if nobody can."""
