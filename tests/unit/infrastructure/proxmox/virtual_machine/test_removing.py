@@ -59,7 +59,7 @@ def test_a_vm_is_not_destroyed_while_a_storage_of_its_disks_cannot_be_reached() 
             await made(there)
             await there.client.calls.put("/nodes/pve1/qemu/100/config", {"scsi0": "local-lvm:1"})
             there.emulator.datacenter.storages["local-lvm"].reachable = False
-            with pytest.raises(WrongState, match="local-lvm cannot be reached from pve1.*when the storage is back"):
+            with pytest.raises(WrongState, match=r"local-lvm cannot be reached from pve1.*when the storage is back"):
                 await remove(there.client, OURS, Destroy("pve1"))
             assert 100 in there.emulator.datacenter.guests
             there.emulator.datacenter.storages["local-lvm"].reachable = True
