@@ -53,6 +53,8 @@ _HELD: Final = frozenset(
     }
 )  # fmt: skip
 """Reasons that pass only when somebody does something."""
+_NOT_USED: Final = "NotUsed"
+"""The reason of what nobody asked for."""
 _PREFLIGHT: Final = "preflight check failed"
 """What it says while the control plane has something else to do first."""
 BLOCKED: Final = " is blocked because"
@@ -63,8 +65,10 @@ _NOT_BY_ITSELF: Final = (BLOCKED, " does not exist")
 
 def is_bad(condition: Condition) -> bool:
     """Whether a condition is not as it should be."""
-    if condition.type in APART or (condition.type.endswith("UpToDate") and condition.status == "Unknown"):
-        return False  # the latter is so of every machine that was made by hand
+    if condition.type in APART or condition.reason == _NOT_USED:
+        return False
+    if condition.type.endswith("UpToDate") and condition.status == "Unknown":
+        return False  # it is so of every machine that was made by hand
     return condition.status != ("False" if condition.type in NEGATIVE else "True")
 
 
