@@ -21,7 +21,7 @@ FIRST_LOOK, LONGEST_PAUSE = 2.0, 20.0
 CLEARING: Final = 120.0
 """Seconds after which somebody removes what only people can."""
 QUIET: Final = 60.0
-PEACE: Final = 300.0
+PEACE: Final = 240.0
 """Seconds for which nobody may write, neither to the API nor to Proxmox VE."""
 NEGATIVE: Final = ("Paused", "Deleting")
 """Conditions that are well when they are not True."""

@@ -51,8 +51,10 @@ class Definitions:
     def start(self) -> Iterator[str]:
         """Serve what was served before, at once: clients may ask for it in the same moment."""
         for record in self._backend.store.list(TABLE).records:
-            self._serve(record.key, record.object())
-            yield record.key
+            definition = record.object()
+            self._serve(record.key, definition)
+            if not _is_settled(definition):
+                yield record.key
 
     def on_event(self, event: Event) -> Iterator[str]:
         """A definition changed, or an object of one that is being deleted went."""
@@ -218,6 +220,15 @@ def _asked(definition: JsonObject) -> object | None:
     terminating = condition(definition, "Terminating") == "True"
     metadata = definition["metadata"]
     return metadata["uid"], metadata["generation"], definition["status"]["acceptedNames"], terminating
+
+
+def _is_settled(definition: JsonObject) -> bool:
+    """Whether it has all the names that it wants and stays: then nothing is to be done for it."""
+    if definition["metadata"].get("deletionTimestamp"):
+        return False
+    wanted, held = definition["spec"]["names"], (definition.get("status") or {}).get("acceptedNames") or {}
+    accepted = all((wanted.get(member) or None) == (held.get(member) or None) for member in (*wanted, *held))
+    return accepted and all(condition(definition, kind) == "True" for kind in ("NamesAccepted", "Established"))
 
 
 def condition(definition: JsonObject, kind: str) -> str | None:

@@ -59,6 +59,8 @@ _PREFLIGHT: Final = "preflight check failed"
 """What it says while the control plane has something else to do first."""
 BLOCKED: Final = " is blocked because"
 """What groups of machines say when those that are missing cannot be made."""
+_GOING: Final = "ScalingDown"
+"""What is too much goes when the rest is well: whoever keeps it from that says so himself."""
 _NOT_BY_ITSELF: Final = (BLOCKED, " does not exist")
 """Words that say that somebody has to do something, whatever the reason."""
 
@@ -76,7 +78,7 @@ def weight_of(condition: Condition) -> Weight:
     """What a bad condition means."""
     if _PREFLIGHT in condition.message:
         return Weight.WORKING
-    if condition.reason in _HELD or any(words in condition.message for words in _NOT_BY_ITSELF):
+    if condition.reason in _HELD or (condition.type != _GOING and any(w in condition.message for w in _NOT_BY_ITSELF)):
         return Weight.HELD
     if condition.type in NEGATIVE or condition.reason in _WORKING:
         return Weight.WORKING
