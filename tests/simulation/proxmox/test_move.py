@@ -7,15 +7,16 @@ plays each write.
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from nagaya.kube.client import Client
-from nagaya.kube.transport import NoAnswer
+from nagaya.kube.transport import Answer, Call, NoAnswer, StreamAnswer, Transport
 from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.inventory import inventory
 from nagaya.moving.move import Move
-from support.crashes import Mortal
+from support.crashes import Killed
 from support.proxmox_second_town import second_town
 from support.proxmox_town import Town, play, town
 from support.proxmox_town_life import CREATE, DELETE, SCALE_UP, live
@@ -38,43 +39,58 @@ class Mover:
 
     async def move(self, die_at: int | None = None, *, takes_effect: bool = True) -> bool:
         """Whether the end was reached."""
-        ways = [Mortal(each.transport()) for each in (self._source, self._target)]
+        writes = _Writes(die_at, takes_effect)
+        ways = [_Way(each.transport(), writes) for each in (self._source, self._target)]
         clients = [Client(each, world=self._source.world, field_manager="mover") for each in ways]
-        shared = _Shared(ways, die_at, takes_effect)
         try:
             errand = Move(*clients, self.said.append)
             await errand.run(await errand.look())
         except NoAnswer:
             return False
         finally:
-            self.writes = shared.count
+            self.writes = writes.count
         return True
 
 
-class _Shared:
-    """One number for the writes to both ends."""
+class _Writes:
+    """Those to both ends, counted together; at one of them the process dies."""
 
-    def __init__(self, ways: list[Mortal], die_at: int | None, takes_effect: bool) -> None:
+    def __init__(self, die_at: int | None, takes_effect: bool) -> None:
+        self._die_at = die_at
+        self._takes_effect = takes_effect
+        self._dead = False
         self.count = 0
-        for way in ways:
-            self._follow(way, ways, die_at, takes_effect)
 
-    def _follow(self, way: Mortal, ways: list[Mortal], die_at: int | None, takes_effect: bool) -> None:
-        send = way.send
+    async def send(self, inner: Transport, call: Call) -> Answer:
+        if self._dead:
+            raise Killed(call)
+        if call.method == "GET":
+            return await inner.send(call)
+        self.count += 1
+        self._dead = self.count == self._die_at
+        if self._dead and not self._takes_effect:
+            raise Killed(call)
+        answer = await inner.send(call)
+        if self._dead:
+            raise Killed(call)
+        return answer
 
-        async def counted(call):  # type: ignore[no-untyped-def]
-            if call.method == "GET":
-                return await send(call)
-            self.count += 1
-            if self.count != die_at:
-                return await send(call)
-            if takes_effect:
-                await send(call)
-            for each in ways:
-                each.death.set()
-            return await send(call)
 
-        way.send = counted  # type: ignore[method-assign]
+class _Way:
+    """To one end."""
+
+    def __init__(self, inner: Transport, writes: _Writes) -> None:
+        self._inner = inner
+        self._writes = writes
+
+    async def send(self, call: Call) -> Answer:
+        return await self._writes.send(self._inner, call)
+
+    def stream(self, call: Call) -> AbstractAsyncContextManager[StreamAnswer]:
+        return self._inner.stream(call)
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 async def moved(first: Town, second: Town) -> None:
