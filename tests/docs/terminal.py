@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -96,14 +97,24 @@ class Terminal:
 
 def prints(expected: str, output: str) -> bool:
     """Whether an output is what a page says: `...` is anything, alone on a line any number of lines. Space does not
-    count, nor do empty lines.
+    count, nor do empty lines; and lines behind each other that begin with names that end at random may have any order.
     """
-    pattern = "".join(_line(line) for line in _lines(expected))
+    runs = itertools.groupby(_lines(expected), _ends_at_random)
+    pattern = "".join(_any_order([*run]) if random else "".join(map(_line, run)) for random, run in runs)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(output))) is not None
 
 
 def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def _ends_at_random(line: str) -> bool:
+    return line.split()[0].endswith("-...")
+
+
+def _any_order(lines: list[str]) -> str:
+    orders = sorted({"".join(map(_line, order)) for order in itertools.permutations(lines)})
+    return f"(?:{'|'.join(orders)})"
 
 
 def _line(text: str) -> str:

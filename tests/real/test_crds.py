@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,35 +58,19 @@ def kubectl_for(program: Path, kubeconfig: Path) -> Kubectl:
 
 @pytest.fixture(scope="module", params=["embedded", "real"])
 def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
-    """A server that has our CRDs."""
-    binaries = installed_binaries(("kubectl",))
-    if request.param == "real":
-        plane: RealControlPlane = request.getfixturevalue("real_control_plane")
-        run = kubectl_for(plane.kubectl, plane.kubeconfig)
-        yield from _with_definitions(run)
-        return
-    with RunningServer() as server:
-        yield from _with_definitions(kubectl_for(binaries.path("kubectl"), server.kubeconfig))
-
-
-def _with_definitions(run: Kubectl) -> Iterator[Kubectl]:
-    documents = yaml.safe_dump_all([render(each) for each in DEFINITIONS])
-    names = [f"crd/{each.kind}" for each in DEFINITIONS]
-    run("apply", "--server-side", "-f", "-", given=documents)
-    try:
-        run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *names)
+    """A server of its own that has our CRDs: a real one may take minutes to forget them."""
+    binaries = installed_binaries()
+    server = RealControlPlane(binaries) if request.param == "real" else RunningServer()
+    with server as running:
+        run = kubectl_for(binaries.path("kubectl"), running.kubeconfig)
+        define(run)
         yield run
-    finally:
-        remove(run, {str(each.kind) for each in DEFINITIONS})
 
 
-def remove(run: Kubectl, definitions: set[str]) -> None:
-    """Delete definitions and wait until they are gone. kubectl itself waits for each in turn, and at times for ever."""
-    run("delete", "--wait=false", *(f"crd/{each}" for each in sorted(definitions)))
-    deadline = time.monotonic() + PATIENCE
-    while left := {name.rpartition("/")[2] for name in run("get", "crd", "-o", "name").split()} & definitions:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.5)
+def define(run: Kubectl) -> None:
+    """Give a server all kinds, as `nagaya crds` prints them."""
+    run("apply", "--server-side", "-f", "-", given=yaml.safe_dump_all([render(each) for each in DEFINITIONS]))
+    run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *(f"crd/{each.kind}" for each in DEFINITIONS))
 
 
 def test_no_definition_is_stored_with_a_problem(kubectl: Kubectl) -> None:

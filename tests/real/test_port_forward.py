@@ -39,7 +39,7 @@ from support.upstream import UpstreamManagers
 from support.upstream_client import Client, condition
 
 SOURCE = Path(__file__).parent / "kubelet_ports"
-STEP = 100.0
+STEP = 200.0
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from nagaya.api.catalog import PARTS
 from nagaya.api.conversion.convert import convert
 from nagaya.api.conversion.proxmox.objects import KINDS
-from nagaya.api.crd import render
 from nagaya.api.proxmox.group import GROUP, VERSION
-from real.test_crds import PATIENCE, Kubectl, kubectl_for
+from real.test_crds import DEFINITIONS, Kubectl, define, kubectl_for
 from support.answering import answering
 from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
@@ -27,7 +25,6 @@ from unit.api.proxmox import capmox_templates
 from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents
 from unit.api.proxmox.test_kinds import EVERYTHING
 
-DEFINITIONS = [each for part in PARTS.values() for each in part]
 OLD, NEW = "v1alpha1.infrastructure.cluster.x-k8s.io", "v1alpha2.infrastructure.cluster.x-k8s.io"
 TEMPLATES = {
     **{f"{name}-old": each for name, each in capmox_templates.OLD.items()},
@@ -40,25 +37,22 @@ def kubeconfig(request: pytest.FixtureRequest) -> Iterator[Path]:
     """Of a server of its own that has all kinds, as `nagaya crds` prints them, and our rules."""
     if request.param == "embedded":
         with RunningServer() as server:
-            _define(server.kubeconfig)
+            define(with_kubectl(server.kubeconfig))
             yield server.kubeconfig
         return
     with RealControlPlane(installed_binaries()) as plane:
-        _define(plane.kubeconfig)
+        define(with_kubectl(plane.kubeconfig))
         with answering(plane.kubeconfig, DEFINITIONS):
             yield plane.kubeconfig
-
-
-def _define(kubeconfig: Path) -> None:
-    run = kubectl_for(installed_binaries(("kubectl",)).path("kubectl"), kubeconfig)
-    run("apply", "--server-side", "-f", "-", given=yaml.safe_dump_all([render(each) for each in DEFINITIONS]))
-    names = [f"crd/{each.kind}" for each in DEFINITIONS]
-    run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *names)
 
 
 @pytest.fixture
 def kubectl(kubeconfig: Path) -> Kubectl:
     """Talks to the server."""
+    return with_kubectl(kubeconfig)
+
+
+def with_kubectl(kubeconfig: Path) -> Kubectl:
     return kubectl_for(installed_binaries(("kubectl",)).path("kubectl"), kubeconfig)
 
 
