@@ -7,7 +7,7 @@ EXTRAS := e2e,cluster-api,kine,konnectivity
 TIMED = @begin=$$(date +%s); printf '==> %s\n' $(1); $(2) && printf '==> %s: done in %s s\n' $(1) $$(( $$(date +%s) - begin ))
 
 .DEFAULT_GOAL := help
-.PHONY: help install up check lint test test-unit test-integration test-simulation simulate test-real kubernetes helm debian docs benchmark lock clean
+.PHONY: help install up check lint test test-unit test-integration test-simulation simulate test-real kubernetes helm debian docs reference benchmark lock clean
 
 help: ## print this menu
 	@printf 'Nagaya: Kubernetes clusters as tenants of your own hardware.\n\n'
@@ -73,6 +73,9 @@ test: install lint helm debian kubernetes ## every tier of tests; what .ci/run c
 
 docs: install ## the documentation as a site in site/
 	@$(BIN)/mkdocs build --strict --quiet
+
+reference: install ## write the pages that list every field of every kind
+	@$(BIN)/python tools/fields.py
 
 benchmark: install kubernetes ## compare with real kube-apiserver + etcd, print the table
 	@$(BIN)/python benchmarks/apiserver.py
