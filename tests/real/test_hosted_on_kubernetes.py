@@ -1,6 +1,7 @@
 """Hosted control planes as pods of a real management cluster: objects, addresses, the order of an upgrade, the end.
 
-There are no nodes: what the deployment controller and kubelets would say is said by the test.
+There are no nodes: what the deployment controller and kubelets would say is said by the test. The controllers have the
+rights that `nagaya manifests` gives them, and no others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
+from nagaya.cli.manifests.rights import cluster_rules
 from nagaya.cli.plane import Plane, install
 from nagaya.clusters.certificates.key_maker import KeyMaker
 from nagaya.clusters.certificates.reader import SecretReader
@@ -37,10 +39,10 @@ from nagaya.controlplane.hosted.pods.controller import controller as control_pla
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube import kubeconfig
 from nagaya.kube.client import Client
-from nagaya.kube.connection import Connection
+from nagaya.kube.connection import Connection, Impersonation
 from nagaya.kube.contract_kinds import ContractKinds
 from nagaya.kube.http import HttpTransport
-from nagaya.kube.patches import Merge
+from nagaya.kube.patches import Apply, Merge
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.transport import Transport
 from nagaya.world import World
@@ -54,6 +56,11 @@ NODES = Kind("", "v1", "Node", "nodes", Untyped, namespaced=False)
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 API = "kube-apiserver"
 CONTROLLERS = "kube-controllers"
+PARTS = ("core", "controlplane-hosted")
+ACCOUNT = "nagaya-as-pods"
+RBAC = "rbac.authorization.k8s.io"
+ROLES = Kind(RBAC, "v1", "ClusterRole", "clusterroles", Untyped, namespaced=False)
+BINDINGS = Kind(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", Untyped, namespaced=False)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +84,7 @@ async def running(
 ) -> AsyncIterator[None]:
     """Nagaya's controllers in Kubernetes mode, one life of them. `connect` is how they find the APIs of tenants: nobody
     listens at addresses of a cluster without nodes, and tests stay on this machine."""
-    connection = kubeconfig.load(control_plane.kubeconfig)
+    connection = replace(kubeconfig.load(control_plane.kubeconfig), impersonation=Impersonation(ACCOUNT))
     plane = Plane(
         HttpTransport(connection, world=WORLD),
         WORLD,
@@ -101,7 +108,13 @@ async def running(
 async def management(real_control_plane: RealControlPlane, etcd: ManagedEtcd) -> AsyncIterator[Management]:
     connection = kubeconfig.load(real_control_plane.kubeconfig)
     client = Client(HttpTransport(connection, world=WORLD), world=WORLD)
-    await install(client, ["core", "controlplane-hosted"])
+    await install(client, [*PARTS])
+    await client.patch(ROLES, "", ACCOUNT, Apply({"rules": cluster_rules(PARTS)}, "test"))
+    binding = {
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": ACCOUNT},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": ACCOUNT}],
+    }
+    await client.patch(BINDINGS, "", ACCOUNT, Apply(binding, "test"))
     namespace = (await client.create(NAMESPACES, {"metadata": {"generateName": "pods-"}})).metadata.name
     await make_data_store(client, namespace, namespace, etcd)
     try:
