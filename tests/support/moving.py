@@ -14,6 +14,8 @@ _GROUPS = {
     "Machine": "cluster.x-k8s.io",
     "MachineSet": "cluster.x-k8s.io",
     "ClusterResourceSetBinding": "addons.cluster.x-k8s.io",
+    "HostedControlPlane": "controlplane.cluster.x-k8s.io",
+    "DataStore": "controlplane.cluster.x-k8s.io",
 }
 _BUILT_IN = {"Secret": SECRETS, "ConfigMap": CONFIG_MAPS}
 
@@ -30,7 +32,8 @@ def item(
 ) -> Item:
     """An object at the source, with its uid made of its kind and name."""
     group = _GROUPS.get(kind, "infrastructure.cluster.x-k8s.io")
-    known = _BUILT_IN.get(kind) or Kind(group, "v1", kind, f"{kind.lower()}s", Untyped, namespaced=bool(namespace))
+    version = "v1alpha1" if group.startswith("controlplane.") else "v1"
+    known = _BUILT_IN.get(kind) or Kind(group, version, kind, f"{kind.lower()}s", Untyped, namespaced=bool(namespace))
     references = [
         {"apiVersion": each.kind.api_version, "kind": each.kind.kind, "name": each.metadata.name, "uid": each.uid}
         for each in owners

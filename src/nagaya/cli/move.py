@@ -50,6 +50,9 @@ def move(
     only when all of it is there is it taken away here and let go on there. If something ends the move early, the same
     command goes on with it. The target needs the same kinds (`nagaya crds`) and Nagaya's controllers.
 
+    Programs of hosted control planes go on where they are; the controllers of the target take them over when they are
+    started there with the same --data-dir, after those of the source have been stopped.
+
     \b
     Examples:
       nagaya move --to-kubeconfig production.kubeconfig --dry-run
@@ -59,7 +62,10 @@ def move(
     """
 
     async def work(session: Session) -> int | None:
+        from socket import gethostname
+
         from nagaya.cli.output.screen import Screen, note
+        from nagaya.cli.up_run import HOSTED
         from nagaya.moving.move import Move, MoveFailed
 
         target = _target(to_kubeconfig, to_context, session.world)
@@ -80,17 +86,23 @@ def move(
                 for problem in way.problems:
                     note(f"- {problem}")
                 raise Ended("The move cannot begin: see above.")
+            home = _home(way, management)
+            if way.moved.hosted:
+                note(_handover(way, to_kubeconfig, home))
             if dry_run:
                 note("Nothing was changed: this was a dry run.")
                 return None
             if not yes:
                 _ask(way)
-            await errand.run(way, stopped=source_stopped)
+            where = "" if home is None else f"{home / HOSTED} of {gethostname()}"
+            await errand.run(way, stopped=source_stopped, home=where)
         except MoveFailed as error:
             raise Ended(str(error)) from error
         finally:
             await target.close()
         note(f"Done. See them: nagaya get clusters -A --kubeconfig {to_kubeconfig}")
+        if way.moved.hosted:
+            note("Now hand the programs of the hosted control planes over, as said above.")
         return None
 
     run(management, work)
@@ -134,6 +146,33 @@ def _table(way: Way) -> Table:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         table.add(Cell(kind, "bold"), Cell(str(len(found))), Cell(", ".join(found[:3]) + more))
     return table
+
+
+def _home(way: Way, management: Management) -> Path | None:
+    """The data folder with the programs of hosted control planes, if it is on this machine, where one would look."""
+    from nagaya.cli.data_dir import default_data_dir
+    from nagaya.cli.up_run import HOSTED
+    from nagaya.controlplane.hosted.host.settings import HostSettings
+    from nagaya.moving.hosted import identity
+
+    names = [name for each in way.moved.hosted for name in identity(each).values()]
+    beside = [] if management.kubeconfig is None else [management.kubeconfig.absolute().parent]
+    for folder in (default_data_dir().absolute(), *beside):
+        tenants = HostSettings(folder / HOSTED).tenants
+        if names and all((tenants / name).is_dir() for name in names):
+            return folder
+    return None
+
+
+def _handover(way: Way, kubeconfig: Path, home: Path | None) -> str:
+    """What is left to do for programs that run beside the controllers of the source."""
+    count = len(way.moved.hosted)
+    whose = "a hosted control plane" if count == 1 else f"{count} hosted control planes"
+    return (
+        f"The programs and the data of {whose} stay on the machine that they are on, and go on running. When the move "
+        "is done, stop the controllers of the source (`nagaya up`) there and start those of the target with the same "
+        f"folder, which take them over as they run: nagaya up --kubeconfig {kubeconfig} --data-dir {home or 'FOLDER'}"
+    )
 
 
 def _ask(way: Way) -> None:

@@ -87,6 +87,7 @@ def backup(
         found = await find(session.client, session.namespace(namespace), name)
         if found.data_store is None:
             raise ArchiveError(f"The DataStore of {found.names} does not exist.")
+        await session.expect_own(found)
         driver = await session.reach(found.data_store)
         with session.reporter.activity(f"Copying {found.names}", "bytes") as activity:
             made = await back_up(found, driver, file, session.world, moved=activity.reached, overwrite=force)
@@ -202,6 +203,17 @@ class _Session:
     def namespace(self, asked: str | None) -> str:
         """The one that was asked for, or the kubeconfig's."""
         return asked or self._default_namespace or "default"
+
+    async def expect_own(self, found: Found) -> None:
+        """Raises ArchiveError if a tenant is not what its control plane says that it is."""
+        from nagaya.controlplane.hosted.archive.errors import ArchiveError
+        from nagaya.controlplane.hosted.archive.reach import expect_own
+
+        try:
+            if found.plane is not None:
+                await asyncio.to_thread(expect_own, found.plane, self._tenants_dir)
+        except ValueError as error:
+            raise ArchiveError(str(error)) from error
 
     async def reach(self, store: DataStore) -> Driver:
         """The store of a DataStore."""

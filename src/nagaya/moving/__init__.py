@@ -4,6 +4,7 @@
     item.py          an object that may move, and the kinds of an API
     inventory.py     everything that is there, read once
     references.py    Secrets and ConfigMaps that objects name
+    hosted.py        hosted control planes and their data stores: which tenant they go on with: pure
     belongings.py    what belongs to a move, and who owns it: pure
     order.py         owners before what they own: pure
     carried.py       an object as the other API gets it: pure

@@ -7,4 +7,4 @@ from typing import Final
 MOVED_FROM: Final = "move.nagaya.dev/from"
 """On objects at the target, until the move has ended: the uid that the object had at the source."""
 MOVING: Final = "move.nagaya.dev/to"
-"""On Clusters and ClusterClasses, until the move has ended: which API they are moved to."""
+"""On Clusters, ClusterClasses and DataStores, until the move has ended: which API they are moved to."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.moving.hosted import is_control_plane, stores
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 from nagaya.moving.references import named, namespaces
 
@@ -26,11 +27,18 @@ class Belongings:
     """The uids of an item's owners that move too, by its own uid."""
     left: tuple[tuple[Item, Item], ...] = ()
     """Owners that stay behind, each with what they own and what moves: that would be theirs no longer."""
+    hosted_left: tuple[Item, ...] = ()
+    """HostedControlPlanes that stay behind."""
 
     @property
     def clusters(self) -> tuple[Item, ...]:
         """The Clusters among them."""
         return tuple(each for each in self.items if each.is_cluster)
+
+    @property
+    def hosted(self) -> tuple[Item, ...]:
+        """The HostedControlPlanes among them."""
+        return tuple(each for each in self.items if is_control_plane(each))
 
 
 def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
@@ -55,10 +63,13 @@ def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
         for uid in owned[waiting.pop()] - chosen:
             chosen.add(uid)
             waiting.append(uid)
+    hosted = [each for each in there.values() if is_control_plane(each)]
+    chosen |= {each.uid for each in stores(there.values(), [each for each in hosted if each.uid in chosen])}
     chosen |= set(_named(there, chosen))
     moved = tuple(each for uid, each in there.items() if uid in chosen)
     left = tuple((there[owner], each) for each in moved for owner in sorted(owners[each.uid] - chosen))
-    return Belongings(moved, {each.uid: owners[each.uid] & chosen for each in moved}, left)
+    hosted_left = tuple(each for each in hosted if each.uid not in chosen)
+    return Belongings(moved, {each.uid: owners[each.uid] & chosen for each in moved}, left, hosted_left)
 
 
 def _is_of(item: Item, namespace: str, owned: Iterable[Item]) -> bool:

@@ -10,13 +10,21 @@ from collections.abc import Collection, Iterator, Mapping
 from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.untyped import Untyped
 from nagaya.kube.definitions import missing
+from nagaya.moving import hosted
 from nagaya.moving.annotations import MOVING
 from nagaya.moving.belongings import Belongings
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 
 
-def problems(moved: Belongings, target: str, definitions: Mapping[str, Untyped]) -> list[str]:
-    """What stands in the way. `target` is the identity of the other API, `definitions` are those that it has."""
+def problems(
+    moved: Belongings,
+    target: str,
+    definitions: Mapping[str, Untyped],
+    there: Collection[Item] = (),
+    pods: Collection[str] = (),
+) -> list[str]:
+    """What stands in the way. `target` is the identity of the other API, `definitions` are those that it has, `there`
+    is what else it has, and `pods` are the uids of those at the source that own pods."""
     return [
         *_without_kind(moved.items, definitions),
         *(each for cluster in moved.clusters for each in _cluster(cluster, target)),
@@ -25,6 +33,7 @@ def problems(moved: Belongings, target: str, definitions: Mapping[str, Untyped])
             f"{owned} belongs to {owner}, which stays behind. Move all namespaces, or give it an owner that moves."
             for owner, owned in moved.left
         ),
+        *hosted.problems(moved.items, moved.hosted_left, pods, there, definitions),
     ]
 
 
@@ -56,10 +65,7 @@ def _item(item: Item) -> Iterator[str]:
         yield f"{item} is being deleted. Wait until it is gone."
     if item.kind.kind == "Machine" and not item.object.at("status", "nodeRef"):
         yield f"{item} has no Node yet. Wait for it, or delete the Machine."
-    if item.kind.kind == "ClusterClass" and PAUSED in item.metadata.annotations:
+    annotations = item.metadata.annotations
+    paused_alone = item.kind.kind == "ClusterClass" or hosted.is_data_store(item)
+    if paused_alone and PAUSED in annotations and MOVING not in annotations:
         yield f"{item} is paused by somebody else. Take the annotation {PAUSED} away first."
-    if item.kind.kind == "HostedControlPlane":
-        yield (
-            f"{item} runs beside the source's controllers, with its data. Copy it instead: `nagaya tenant backup "
-            f"{item.metadata.name}` here, `nagaya tenant restore` there, then delete it here."
-        )

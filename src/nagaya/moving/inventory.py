@@ -9,6 +9,8 @@ from typing import Final
 
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.controlplane.hosted.kubernetes.kinds import DEPLOYMENTS
+from nagaya.controlplane.hosted.kubernetes.names import CONTROL_PLANE
 from nagaya.kube.client import Client
 from nagaya.kube.definitions import DEFINITIONS
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item, MovableKind, movable_kinds
@@ -29,6 +31,12 @@ class Inventory:
 async def identity(client: Client) -> str:
     """What no two APIs have in common, however they are reached."""
     return (await client.get(NAMESPACES, "", _FIRST_NAMESPACE)).metadata.uid
+
+
+async def owners_of_pods(client: Client) -> frozenset[str]:
+    """The uids of the HostedControlPlanes whose programs are pods of this API."""
+    found = (await client.list(DEPLOYMENTS, labels=CONTROL_PLANE)).items
+    return frozenset(owner.uid for each in found for owner in each.metadata.owner_references)
 
 
 async def inventory(client: Client) -> Inventory:

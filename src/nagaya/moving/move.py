@@ -27,7 +27,8 @@ from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.belongings import Belongings, belongings
 from nagaya.moving.carried import carried
 from nagaya.moving.checks import problems
-from nagaya.moving.inventory import NAMESPACES, identity, inventory
+from nagaya.moving.hosted import is_control_plane, is_data_store, same_store
+from nagaya.moving.inventory import NAMESPACES, identity, inventory, owners_of_pods
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 from nagaya.moving.order import order
 
@@ -78,12 +79,13 @@ class Move:
         return Way(
             moved,
             tuple(map(tuple, order(moved))),
-            tuple(problems(moved, theirs, there.definitions)),
+            tuple(problems(moved, theirs, there.definitions, there.items, await owners_of_pods(self._source))),
             tuple(each for each in unfinished if self._namespace in ("", each.metadata.namespace)),
         )
 
-    async def run(self, way: Way, *, stopped: bool = False) -> None:
-        """Do it. `stopped`: nobody looks after the source, so nobody can say that objects are left alone."""
+    async def run(self, way: Way, *, stopped: bool = False, home: str = "") -> None:
+        """Do it. `stopped`: nobody looks after the source, so nobody can say that objects are left alone. `home`: where
+        programs of hosted control planes are, if that is known: it is noted at the target."""
         if way.problems:
             raise MoveFailed(way.problems[0])
         moved, rounds = way.moved, way.rounds
@@ -91,9 +93,9 @@ class Move:
             await self._pause(moved)
             moved = await self._still(moved, stopped)
             rounds = tuple(map(tuple, order(moved)))
-            await self._make(rounds)
+            await self._make(rounds, home)
             await self._compare(moved)
-            await self._take_away(rounds)
+            await self._take_away(moved)
         await self._go_on()
 
     async def _pause(self, moved: Belongings) -> None:
@@ -102,7 +104,7 @@ class Move:
             marked = each.metadata.annotations.get(MOVING) == to
             if each.is_cluster and not (marked and each.object.at("spec", "paused")):
                 patch: dict[str, Any] = {"metadata": {"annotations": {MOVING: to}}, "spec": {"paused": True}}
-            elif each.kind.kind == "ClusterClass" and not (marked and PAUSED in each.metadata.annotations):
+            elif _is_paused_alone(each) and not (marked and PAUSED in each.metadata.annotations):
                 patch = {"metadata": {"annotations": {MOVING: to, PAUSED: "true"}}}
             else:
                 continue
@@ -124,17 +126,18 @@ class Move:
             if loop.time() > until:
                 raise MoveFailed(
                     f"{waiting} Nothing was moved yet. If no controllers run at the source, repeat the command with "
-                    "--source-stopped; to give up, set spec.paused of the Clusters back to false."
+                    "--source-stopped; to give up, set spec.paused of the Clusters back to false, and take the "
+                    f"annotation {PAUSED} from DataStores and ClusterClasses that it was given to ({MOVING} is there)."
                 )
             await asyncio.sleep(LOOK_AGAIN)
 
-    async def _make(self, rounds: Sequence[Sequence[Item]]) -> None:
+    async def _make(self, rounds: Sequence[Sequence[Item]], home: str) -> None:
         await self._make_namespaces({each.metadata.namespace for made in rounds for each in made} - {""})
         uids: dict[str, str] = {}
         count, total = 0, sum(map(len, rounds))
         for made in rounds:
             for some in _portions(made):
-                answers = await asyncio.gather(*(self._make_one(each, uids) for each in some))
+                answers = await asyncio.gather(*(self._make_one(each, uids, home) for each in some))
                 uids |= {each.uid: uid for each, uid in zip(some, answers, strict=True)}
                 count += len(some)
                 self._tell(f"{count} of {total} objects are at the target.")
@@ -144,9 +147,9 @@ class Move:
         for name in sorted(names - there):
             await self._target.create(NAMESPACES, {"metadata": {"name": name}})
 
-    async def _make_one(self, item: Item, uids: dict[str, str]) -> str:
+    async def _make_one(self, item: Item, uids: dict[str, str], home: str) -> str:
         """The uid that it has at the target."""
-        wanted = carried(item, uids)
+        wanted = carried(item, uids, home)
         try:
             return (await self._target.create(item.kind, wanted)).metadata.uid
         except AlreadyExists:
@@ -171,10 +174,11 @@ class Move:
                     "source: look who deletes it there, and repeat the command."
                 )
 
-    async def _take_away(self, rounds: Sequence[Sequence[Item]]) -> None:
-        """What owns others goes last, so that whatever is left still says to which move it belongs."""
-        backwards = [each for made in reversed(rounds) for each in made]
-        goes = [each for each in backwards if not each.takes_along] + [each for each in backwards if each.takes_along]
+    async def _take_away(self, moved: Belongings) -> None:
+        """What is left still says to which move it belongs, wherever it ends: so what moves only because something
+        names it goes first, and what owns others goes last."""
+        backwards = [each for made in reversed(order(moved)) for each in made]
+        goes = sorted(backwards, key=lambda each: (each.takes_along, not _is_only_named(each, moved)))
         for each in goes:
             await self._take_away_one(each)
         self._tell(f"{len(goes)} objects were taken away at the source.")
@@ -205,7 +209,7 @@ class Move:
         ]
         for each in sorted(came, key=lambda each: each.is_cluster):
             gone: dict[str, Any] = {MOVED_FROM: None, MOVING: None, DELETE_FOR_MOVE: None}
-            if each.kind.kind == "ClusterClass":
+            if _is_paused_alone(each):
                 gone[PAUSED] = None
             patch: dict[str, Any] = {"metadata": {"annotations": gone}}
             if each.is_cluster:
@@ -230,8 +234,25 @@ def _blocked(items: Sequence[Item]) -> str:
 
 def _restless(items: Sequence[Item]) -> str:
     """Those of Clusters that tell whether they are paused, and do not say so yet."""
-    busy = [str(each) for each in items if CLUSTER_NAME in each.metadata.labels and _paused(each.object) == "False"]
+    busy = [str(each) for each in items if _is_busy(each)]
     return f"Waiting until controllers leave {_some(busy)} alone." if busy else ""
+
+
+def _is_only_named(item: Item, moved: Belongings) -> bool:
+    return item.kind in (SECRETS, CONFIG_MAPS) and not moved.owners[item.uid]
+
+
+def _is_busy(item: Item) -> bool:
+    """Whether somebody may look after it. Who runs programs, or keeps data, has to say that it leaves them alone."""
+    told = _paused(item.object)
+    if is_control_plane(item) or is_data_store(item):
+        return told != "True"
+    return CLUSTER_NAME in item.metadata.labels and told == "False"
+
+
+def _is_paused_alone(item: Item) -> bool:
+    """Whether no Cluster pauses it: it gets an annotation of its own."""
+    return item.kind.kind == "ClusterClass" or is_data_store(item)
 
 
 def _paused(obj: Untyped) -> str:
@@ -240,7 +261,9 @@ def _paused(obj: Untyped) -> str:
 
 
 def _same_content(item: Item, there: Untyped) -> bool:
-    """Whether it is a Secret or ConfigMap that several clusters share, and the target has the same already."""
+    """Whether it is something that several clusters share, and the target has the same already."""
+    if same_store(item, there):
+        return True
     fields = ("data", "binaryData", "type", "immutable")
     return item.kind in (SECRETS, CONFIG_MAPS) and all(item.object.at(each) == there.at(each) for each in fields)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.untyped import Untyped
 from nagaya.moving.annotations import MOVING
 from nagaya.moving.belongings import belongings
@@ -60,6 +61,12 @@ def test_a_cluster_that_may_not_move_says_why(change: dict[str, Any], words: str
 
 def test_a_move_that_ended_early_may_go_on() -> None:
     assert found(cluster(annotations={MOVING: TARGET}, spec={"paused": True})) == []
+
+
+def test_a_class_that_the_move_has_paused_itself_is_no_obstacle_to_it() -> None:
+    whole = item("ClusterClass", "plain", annotations={PAUSED: "true"})
+    assert any("paused by somebody else" in each for each in found(whole))
+    assert found(item("ClusterClass", "plain", annotations={PAUSED: "true", MOVING: TARGET})) == []
 
 
 def test_a_machine_without_node_is_waited_for() -> None:

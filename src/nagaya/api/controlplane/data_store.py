@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
+import msgspec
+
 from nagaya.api.cluster.state import Conditions, ObservedGeneration
 from nagaya.api.controlplane.data_store_conditions import DataStoreCondition
-from nagaya.api.controlplane.hosted_group import GROUP, PROVIDER_LABELS, VERSION
+from nagaya.api.controlplane.hosted_group import GROUP, IDENTITY, PROVIDER_LABELS, VERSION
 from nagaya.api.definition import Column, Definition, age, condition
 from nagaya.api.kind import Kind, Resource
 from nagaya.api.model import Model, doc, rule
@@ -105,6 +107,14 @@ class DataStoreSpec(Model):
                 "has(self.tls) && has(self.tls.clientCertificate)",
                 "PostgreSQL needs basicAuth or a client certificate of a user that may create databases and roles",
             ),
+            rule(
+                "has(self.storeID) == has(oldSelf.storeID) && (!has(self.storeID) || self.storeID == oldSelf.storeID)",
+                "storeID cannot be added, changed or removed: the files and the process are known by it",
+            ),
+            rule(
+                "!has(self.storeID) || self.driver == 'SQLite' || has(self.managed) && self.managed",
+                "storeID is for stores that Nagaya keeps itself: those with endpoints are known by them",
+            ),
         ]
     }
 
@@ -138,6 +148,15 @@ class DataStoreSpec(Model):
     basic_auth: Annotated[
         BasicAuth | None, doc("A user of the store that may create users and databases, by password.")
     ] = None
+    store_id: Annotated[
+        str,
+        doc(
+            "By what the files and the process of a store that Nagaya keeps itself are known, if it began under "
+            "another management API: the uid that the DataStore had there. `nagaya move` writes it; leave it out. "
+            "Whoever claims what belongs to another gets nothing of it. It cannot change.",
+            **IDENTITY,
+        ),
+    ] = msgspec.field(default="", name="storeID")
 
 
 class DataStoreUsage(Model):
@@ -157,7 +176,7 @@ class DataStoreStatus(Model):
 
     __schema__: ClassVar[Mapping[str, object]] = {"minProperties": 1}
 
-    conditions: Annotated[Conditions, doc("What holds of the store: Ready, Deleting.")] = ()
+    conditions: Annotated[Conditions, doc("What holds of the store: Ready, Deleting, Paused.")] = ()
     ready: Annotated[bool | None, doc("Whether the store was reached and answered as it should, when last asked.")] = (
         None
     )
@@ -179,6 +198,16 @@ class DataStore(Resource):
 
     spec: Annotated[DataStoreSpec, doc("What the store is, and how it is reached.")]
     status: Annotated[DataStoreStatus, doc("How the store is.")] = DataStoreStatus()
+
+    @property
+    def store_id(self) -> str:
+        """By what its files and its process are known: it outlives a move, and the uid does not."""
+        return self.spec.store_id or self.metadata.uid
+
+    @property
+    def is_kept_here(self) -> bool:
+        """Whether its data is in files beside Nagaya, and not behind endpoints."""
+        return self.spec.driver == SQLITE or self.spec.managed is True
 
 
 DATA_STORES: Final = Kind(GROUP, VERSION, "DataStore", "datastores", DataStore, namespaced=False)

@@ -10,6 +10,7 @@ class DataStoreCondition(StrEnum):
 
     READY = "Ready"
     DELETING = "Deleting"
+    PAUSED = "Paused"
 
 
 class DataStoreReason(StrEnum):
@@ -25,9 +26,16 @@ class DataStoreReason(StrEnum):
     NOT_HEALTHY = "NotHealthy"
     VERSION_TOO_OLD = "VersionTooOld"
     BINARIES_MISSING = "BinariesMissing"
+    DATA_ELSEWHERE = "DataElsewhere"
+    NOT_OWNER = "NotOwner"
+    FOLDER_IN_USE = "FolderInUse"
     INTERNAL_ERROR = "InternalError"
 
     # of Deleting
     NOT_DELETING = "NotDeleting"
     IN_USE = "InUse"
     STOPPING = "Stopping"
+
+    # of Paused
+    PAUSED = "Paused"
+    NOT_PAUSED = "NotPaused"

@@ -41,6 +41,9 @@ class HostedControlPlaneReason(StrEnum):
     # of Available and CertificatesAvailable
     AVAILABLE = "Available"
     NOT_AVAILABLE = "NotAvailable"
+    DATA_ELSEWHERE = "DataElsewhere"
+    NOT_OWNER = "NotOwner"
+    FOLDER_IN_USE = "FolderInUse"
     CERTIFICATE_AUTHORITY_LOST = "CertificateAuthorityLost"
     CERTIFICATE_UNUSABLE = "CertificateUnusable"
     CERTIFICATE_EXPIRED = "CertificateExpired"

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
+import msgspec
+
 from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.api.controlplane.hosted_addons import HostedAddons
 from nagaya.api.controlplane.hosted_components import HostedApiServer, HostedComponent
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition
 from nagaya.api.controlplane.hosted_deployment import HostedDeployment
-from nagaya.api.controlplane.hosted_group import GROUP, PROVIDER_LABELS, VERSION
+from nagaya.api.controlplane.hosted_group import GROUP, IDENTITY, PROVIDER_LABELS, VERSION
 from nagaya.api.controlplane.hosted_kubelet import HostedKubelet
 from nagaya.api.controlplane.hosted_network import HostedNetwork
 from nagaya.api.controlplane.hosted_status import HostedControlPlaneStatus
@@ -79,7 +81,12 @@ class HostedControlPlaneSpec(HostedSettings):
             rule(
                 "!has(oldSelf.controlPlaneEndpoint) || has(self.controlPlaneEndpoint)",
                 "controlPlaneEndpoint cannot be removed: nodes and kubeconfigs have it",
-            )
+            ),
+            rule(
+                "has(self.tenantID) == has(oldSelf.tenantID) && (!has(self.tenantID) || "
+                "self.tenantID == oldSelf.tenantID)",
+                "tenantID cannot be added, changed or removed: the programs and the data are known by it",
+            ),
         ]
     }
 
@@ -119,6 +126,15 @@ class HostedControlPlaneSpec(HostedSettings):
             ],
         ),
     ] = Endpoint()
+    tenant_id: Annotated[
+        str,
+        doc(
+            "By what the programs and the data are known, if they began under another management API: the uid that "
+            "the HostedControlPlane had there. `nagaya move` writes it; leave it out. Whoever claims what belongs to "
+            "another gets nothing of it. It cannot change.",
+            **IDENTITY,
+        ),
+    ] = msgspec.field(default="", name="tenantID")
 
 
 class HostedControlPlane(Resource):
@@ -126,6 +142,19 @@ class HostedControlPlane(Resource):
 
     spec: Annotated[HostedControlPlaneSpec, doc("Which control plane there is to be.")]
     status: Annotated[HostedControlPlaneStatus, doc("How the control plane is.")] = HostedControlPlaneStatus()
+
+    @property
+    def tenant_id(self) -> str:
+        """By what its programs, its files and its data are known: it outlives a move, and the uid does not."""
+        return self.spec.tenant_id or self.metadata.uid
+
+    @property
+    def store_name(self) -> str:
+        """The DataStore that its data is in, or is about to be; empty before that is decided."""
+        if self.status.data_store is not None:
+            return self.status.data_store.name
+        # The data of what was moved is there, whether or not its status has been found out again.
+        return self.spec.data_store_ref.name if self.spec.tenant_id else ""
 
 
 HOSTED_CONTROL_PLANES: Final = Kind(GROUP, VERSION, "HostedControlPlane", "hostedcontrolplanes", HostedControlPlane)

@@ -49,7 +49,7 @@ _HELD: Final = frozenset(
         "TemplateNotFound", "NotAuthorized", "Refused", "Missing", "VMProvisionFailed", "PoolExhausted",
         "WaitingForReplicasSet", "ObjectDoesNotExist", "ObjectDeleted", "RemediationTemplateNotFound", "InvalidSpec",
         "Exhausted", "NotASimulatedCluster", "CertificateNotTrusted", "DatacenterChanged", "EndpointInvalid",
-        "NotProxmox",
+        "NotProxmox", "DataElsewhere", "NotOwner", "FolderInUse",
     }
 )  # fmt: skip
 """Reasons that pass only when somebody does something."""

@@ -60,3 +60,15 @@ def test_data_does_not_move_by_itself() -> None:
     assert any("managed cannot be changed" in each for each in SERVED.problems(ETCD, MANAGED))
     assert any("managed cannot be changed" in each for each in SERVED.problems(MANAGED, ETCD))
     assert SERVED.problems({**ETCD, "endpoints": ["etcd-1:2379"]}, ETCD) == []
+
+
+def test_what_a_store_goes_on_with_is_said_at_its_beginning_or_never_and_only_of_files() -> None:
+    identity = {"storeID": "9f1c2d3e-0000-4000-8000-000000000002"}
+
+    assert SERVED.problems({**MANAGED, **identity}) == SERVED.problems({**SQLITE, **identity}) == []
+    assert any(
+        "storeID is for stores that Nagaya keeps itself" in each for each in SERVED.problems({**ETCD, **identity})
+    )
+    for before, after in ((MANAGED, {**MANAGED, **identity}), ({**MANAGED, **identity}, MANAGED)):
+        assert any("storeID cannot be added" in each for each in SERVED.problems(after, before))
+    assert any("storeID" in each for each in SERVED.problems({**SQLITE, "storeID": "../x"}))

@@ -17,6 +17,8 @@ from support.served_kind import ServedKind
 
 SERVED = ServedKind(DEFINITION)
 PLAIN: dict[str, Any] = {"version": "v1.36.3"}
+ID = "9f1c2d3e-0000-4000-8000-000000000002"
+OTHERS: dict[str, Any] = {**PLAIN, "tenantID": "9f1c2d3e-0000-4000-8000-000000000003"}
 ENDPOINT = {"host": "10.0.0.1", "port": 6443}
 
 
@@ -115,3 +117,21 @@ def test_a_template_lacks_what_each_cluster_says_itself() -> None:
 
     assert "network" in spec["properties"]
     assert not {"version", "replicas", "controlPlaneEndpoint"} & spec["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(PLAIN, {**PLAIN, "tenantID": ID}), ({**PLAIN, "tenantID": ID}, PLAIN), ({**PLAIN, "tenantID": ID}, OTHERS)],
+    ids=["added", "removed", "changed"],
+)
+def test_the_tenant_that_it_goes_on_with_is_said_at_its_beginning_or_never(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert SERVED.problems(before) == SERVED.problems(before, before) == []
+    [problem] = SERVED.problems(after, before)
+    assert "tenantID cannot be added, changed or removed" in problem
+
+
+@pytest.mark.parametrize("identity", ["../../etc", "one", ID.upper(), f"{ID}/.."])
+def test_a_tenant_is_known_by_what_was_a_uid(identity: str) -> None:
+    assert any("tenantID" in each for each in SERVED.problems({**PLAIN, "tenantID": identity}))

@@ -61,7 +61,7 @@ async def back_up(
         with await asyncio.to_thread(ArchiveWriter, path) as writer:
             await asyncio.to_thread(_add_all, writer, small)
             done = 0
-            async for piece in driver.snapshot(Tenant(plane.metadata.uid)):
+            async for piece in driver.snapshot(Tenant(plane.tenant_id)):
                 await asyncio.to_thread(writer.add_data, piece)
                 done += len(piece)
                 moved(done)
@@ -84,7 +84,7 @@ def _head(found: Found, plane: HostedControlPlane, world: World) -> form.Head:
         namespace=names.namespace,
         cluster=names.cluster,
         control_plane=names.control_plane,
-        uid=plane.metadata.uid,
+        uid=plane.tenant_id,
         version=plane.spec.version,
         data_store=plane.spec.data_store_ref.name,
         driver=ETCD if found.data_store is None else found.data_store.spec.driver,

@@ -1,7 +1,8 @@
 """What an archive keeps of objects, and how they look under another name: pure.
 
 Kept is what a user declared. What the API server or a controller adds by itself (uid, status, owners, finalizers) they
-add again; that something was paused was of that moment.
+add again; that something was paused was of that moment. What comes out of an archive is a tenant with an identity of
+its own, whatever it was known by before.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ RESTORING: Final = f"{DOMAIN}/restoring"
 
 _METADATA: Final = ("name", "namespace", "labels", "annotations")
 _MOMENTARY: Final = (PAUSED, RESTORING, "kubectl.kubernetes.io/last-applied-configuration")
+_MOMENTARY_SPEC: Final = ("paused", "tenantID")
 _TOPOLOGY: Final = "topology.cluster.x-k8s.io/"
 
 Content = dict[str, Any]
@@ -46,7 +48,7 @@ def kept(content: Mapping[str, Any]) -> Content:
         metadata["annotations"] = annotations
     found = {name: value for name, value in content.items() if name not in ("metadata", "status")}
     if "spec" in found:
-        found["spec"] = {name: value for name, value in found["spec"].items() if name != "paused"}
+        found["spec"] = {name: value for name, value in found["spec"].items() if name not in _MOMENTARY_SPEC}
     return {**found, "metadata": metadata}
 
 

@@ -112,6 +112,11 @@ def _refused(contents: Contents, asked: Asked, found: Found, way: Way, store: st
         return f"{called} is being deleted. Wait until it is gone, or restore under another name with --as."
     if found.cluster is not None and found.cluster.metadata.deleting:
         return f"Cluster {names} is being deleted. Wait until it is gone, or restore under another name with --as."
+    if plane is not None and plane.spec.tenant_id and plane.status.data_store is None:
+        return (
+            f"{called} was moved, and nobody has taken over its programs and data yet: its condition Available says "
+            "what that waits for."
+        )
     referred = None if found.cluster is None else found.cluster.at("spec", "controlPlaneRef")
     if isinstance(referred, Mapping) and (referred.get("kind"), referred.get("name")) != (
         "HostedControlPlane",
@@ -196,7 +201,7 @@ def _warnings(contents: Contents, found: Found, planned: Plan) -> Iterator[str]:
             f"Cluster {names} refers to {reference.get('kind')} {reference.get('name')}, which is not in the archive: "
             "make it if it is lost. Neither are Machines."
         )
-    uid = "" if found.control_plane is None else found.control_plane.metadata.uid
+    uid = "" if found.plane is None else found.plane.tenant_id
     driver = ETCD if found.data_store is None else found.data_store.spec.driver
     if head.encrypted and _prefix(driver, uid) != _prefix(head.driver, head.uid):
         yield (

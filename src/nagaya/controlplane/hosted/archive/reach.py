@@ -11,11 +11,13 @@ import asyncio
 from pathlib import Path
 
 from nagaya.api.controlplane.data_store import SQLITE, DataStore
-from nagaya.controlplane.hosted.archive.errors import StoreOutOfReach
+from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
+from nagaya.controlplane.hosted.archive.errors import Refused, StoreOutOfReach
 from nagaya.controlplane.hosted.data_store.driver import Driver
 from nagaya.controlplane.hosted.data_store.managed_etcd import PROCESS, ManagedEtcd
 from nagaya.controlplane.hosted.data_store.sqlite import SqliteDriver
 from nagaya.controlplane.hosted.data_store_controller.credentials import NotUsable, external_driver
+from nagaya.controlplane.hosted.host import ownership
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.kube.client import Client
@@ -37,6 +39,21 @@ async def reach(client: Client, store: DataStore, tenants_dir: Path, world: Worl
     return driver
 
 
+def expect_own(plane: HostedControlPlane, tenants_dir: Path) -> None:
+    """Raises Refused if a control plane names a tenant that nobody says is its own. Reads a file: to be called in a
+    thread."""
+    if not plane.spec.tenant_id or plane.status.data_store is not None:
+        return  # its controller has looked
+    folder = TenantFolder.of(HostSettings(tenants_dir).tenants, plane.tenant_id).path
+    found = ownership.claim(plane.metadata, plane.tenant_id, ownership.read(folder))
+    if found.refused:
+        raise Refused(
+            f"HostedControlPlane {plane.metadata.namespace}/{plane.metadata.name} was moved, and its programs and data "
+            f"(tenant {plane.tenant_id}) are not in {tenants_dir}, or are somebody else's. Run this command on the "
+            "machine that they are on, and name their folder with --tenants-dir."
+        )
+
+
 def kept(tenants_dir: Path, uid: str) -> dict[str, bytes]:
     """The credentials that a tenant of this machine has for its store; none if it is not of this machine. Reads files:
     to be called in a thread."""
@@ -44,9 +61,9 @@ def kept(tenants_dir: Path, uid: str) -> dict[str, bytes]:
 
 
 async def _driver(client: Client, store: DataStore, tenants_dir: Path, world: World) -> Driver:
-    if store.spec.driver != SQLITE and not store.spec.managed:
+    if not store.is_kept_here:
         return await external_driver(client, store, world)
-    folder = HostSettings(tenants_dir).stores / store.metadata.uid
+    folder = TenantFolder.of(HostSettings(tenants_dir).stores, store.store_id).path
     if not await asyncio.to_thread(folder.is_dir):
         raise StoreOutOfReach(
             f"The data of DataStore {store.metadata.name} is on the machine that Nagaya's controllers run on, and "

@@ -62,7 +62,7 @@ class Restorer:
     open: Open
     """The store of a DataStore, from here. Raises StoreOutOfReach."""
     kept: Kept
-    """Credentials of a tenant, by its uid, that its controller has and goes on to use; empty if it has none here."""
+    """Credentials of a tenant, by its identity, that its controller has and goes on to use; empty if there are none."""
     tell: Callable[[str], None]
     moved: Moved
     patience: float = PATIENCE
@@ -78,7 +78,7 @@ class Restorer:
         try:
             if driver is None:
                 driver = await self._driver(planned)
-            await self._put_data(driver, plane.metadata.uid)
+            await self._put_data(driver, HOSTED_CONTROL_PLANES.convert(plane.raw).tenant_id)
             await self._put_objects(planned, found)
             return await self._let_go(planned, plane)
         except (ArchiveError, StoreError, ApiError, NoAnswer) as error:

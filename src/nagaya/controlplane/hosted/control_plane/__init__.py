@@ -7,5 +7,6 @@
 
 and nouns of their own: endpoint.py (where the API is reached), upgrade.py (which version is run now), facts.py (what
 programs are told), known.py (what this process has done for a tenant and need not do again), deletion.py (how it ends),
-encryption.py and kubelets.py (users' Secrets and tenants' Nodes that decisions depend on; both modes use them).
+refusal.py (why it gets nothing of a tenant that it names), encryption.py and kubelets.py (users' Secrets and tenants'
+Nodes that decisions depend on). Both modes use the last three.
 """

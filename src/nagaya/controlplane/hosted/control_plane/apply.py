@@ -48,6 +48,7 @@ from nagaya.controlplane.hosted.control_plane.plan import (
     Plan,
     Provision,
     Run,
+    TakeTenant,
     WriteEndpoint,
     WriteFiles,
     WriteKubeconfig,
@@ -57,7 +58,8 @@ from nagaya.controlplane.hosted.data_store.due import due, renewed
 from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.managed_etcd import PROCESS as ETCD_PROCESS
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
-from nagaya.controlplane.hosted.host import addresses, certificates, processes
+from nagaya.controlplane.hosted.host import addresses, certificates, ownership, processes
+from nagaya.controlplane.hosted.host.ownership import Owner
 from nagaya.controlplane.hosted.host.ports import NoPortLeft
 from nagaya.controlplane.hosted.host.processes import balancer_content, digest
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
@@ -96,6 +98,9 @@ class Apply:
             case Hold():
                 finalizers = (*seen.plane.metadata.finalizers, FINALIZER)
                 await self.api.metadata(HOSTED_CONTROL_PLANES, seen.plane, finalizers=finalizers)
+            case TakeTenant():
+                folder = self.observer.host.folder(seen.uid).path
+                await asyncio.to_thread(ownership.write, folder, Owner.of(seen.plane.metadata))
             case MakeAuthorities():
                 await self._make_authorities(seen)
             case WriteEndpoint():

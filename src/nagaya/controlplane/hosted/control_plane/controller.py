@@ -1,8 +1,9 @@
 """The HostedControlPlane controller, for tenants that are processes of this machine.
 
 Each look reads what is there, plans, acts, and looks again as long as what it did lets it go on. What always holds: a
-control plane that is paused is only told that it is, and its processes go on; one that is deleted keeps its finalizer
-until nothing of it is left; processes that end are started again by the supervisor, not by this.
+control plane that is paused is only told that it is, and its processes go on; one that names a tenant of somebody
+else, or one that is not here, is told so and nothing else; one that is deleted keeps its finalizer until nothing of it
+is left; processes that end are started again by the supervisor, not by this.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from nagaya.controlplane.hosted.control_plane.known import Known
 from nagaya.controlplane.hosted.control_plane.kubelets import is_news
 from nagaya.controlplane.hosted.control_plane.names import MANAGER
 from nagaya.controlplane.hosted.control_plane.plan import TRY_AGAIN, Plan, plan
+from nagaya.controlplane.hosted.control_plane.refusal import Refusal, refusal, waits_for
 from nagaya.controlplane.hosted.control_plane.seen import Observer, Seen
 from nagaya.controlplane.hosted.control_plane.status import (
     CONDITIONS,
@@ -48,6 +50,7 @@ from nagaya.controlplane.hosted.control_plane.status import (
     is_new,
     status,
     status_while_deleting,
+    status_while_refused,
     status_without_cluster,
     status_without_host,
 )
@@ -72,7 +75,7 @@ ROUNDS: Final = 8
 """How often one reconcile plans anew at most because what it did lets it go on."""
 TIMEOUT: Final = 180.0
 """Seconds that one look may take: an API server that ends is given time to finish what it has begun."""
-BY_UID: Final = "uid"
+BY_TENANT: Final = "tenant"
 
 
 _BEFORE_THE_END: Final = (
@@ -98,7 +101,7 @@ class HostedControlPlanes:
         self._strangers_ended = False
         if not rt.cache.has(TENANT_SECRETS):
             follow_secrets(rt.cache, rt.remotes)
-        rt.cache.add_index(HOSTED_CONTROL_PLANES, BY_UID, lambda plane: (plane.metadata.uid,))
+        rt.cache.add_index(HOSTED_CONTROL_PLANES, BY_TENANT, lambda plane: (plane.tenant_id,))
         self.controller = Controller(
             "hostedcontrolplane",
             HOSTED_CONTROL_PLANES,
@@ -120,25 +123,54 @@ class HostedControlPlanes:
             await self._begin()
         except (SupervisionError, OSError, ValueError) as error:
             log.error("hosted control planes cannot be run: %s", error)
-            told = status_without_host(plane, str(error), self._rt.world.clock)
+            told = status_without_host(plane, error, self._rt.world.clock)
             await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
             return Result(TRY_AGAIN)
         cluster = self._observer.cluster_of(plane)
         if why := why_paused(cluster, plane, HOSTED_CONTROL_PLANES.kind):
             # What happens meanwhile is not known: a backup may be restored.
             self._known.pop(plane.metadata.uid, None)
+            folder = self._host.folder(plane.tenant_id).path
+            await asyncio.to_thread(self._host.note_pause, plane.metadata, plane.tenant_id, folder)
             paused = status_while_paused(plane, why, self._rt.world.clock.now())
             await self._api.status(HOSTED_CONTROL_PLANES, plane, paused, conditions=CONDITIONS, fields=FIELDS)
             return None
+        if refused := self._refusal(plane):
+            return await self._refuse(plane, refused)
         if plane.metadata.deleting and not waits_for_workers(self._rt.cache, plane, cluster):
             return await self._end(plane, cluster)
         if cluster is None:
             return await self._await_cluster(plane)
         return await self._run(plane, cluster)
 
+    def _refusal(self, plane: HostedControlPlane) -> Refusal | None:
+        return refusal(plane, self._observer.claim(plane), self._host.settings.folder)
+
+    async def _refuse(self, plane: HostedControlPlane, refused: Refusal) -> Result | None:
+        """Touch nothing, and say why."""
+        self._known.pop(plane.metadata.uid, None)
+        clock = self._rt.world.clock
+        if not plane.metadata.deleting:
+            told = status_while_refused(plane, refused, clock)
+            await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
+            return Result(TRY_AGAIN)
+        if FINALIZER not in plane.metadata.finalizers:
+            return None
+        ended = get(plane.status.conditions, HostedControlPlaneCondition.DELETING)
+        # The record goes as the last of all, before the finalizer: an end that was interrupted there is complete.
+        complete = ended is not None and ended.reason == HostedControlPlaneReason.DELETION_COMPLETED
+        if not complete and (why := waits_for(refused, plane)):
+            await self._tell_end(plane, End(False, HostedControlPlaneReason.REMOVING_DATA, why))
+            return Result(TRY_AGAIN)
+        if not complete:
+            self._rt.recorder.warning(HOSTED_CONTROL_PLANES, plane, "DataLeftBehind", refused.message)
+        await release(self._rt, self._api, HOSTED_CONTROL_PLANES, plane, FINALIZER)
+        return None
+
     async def _await_cluster(self, plane: HostedControlPlane) -> Result | None:
         """The store is begun with at once: it is started while the Cluster's controller takes ownership."""
-        if self._observer.store_of(plane) is None and plane.spec.data_store_ref.name == DEFAULT_DATA_STORE:
+        wanted = plane.spec.data_store_ref.name == DEFAULT_DATA_STORE and not plane.store_name
+        if wanted and self._observer.store_of(plane) is None:
             await self._apply.make_default_store()
         clock = self._rt.world.clock
         if is_new(plane, clock.now()):
@@ -199,6 +231,7 @@ class HostedControlPlanes:
         await self._encryption.forget(plane.metadata.uid)
         if done.message:
             self._rt.recorder.warning(HOSTED_CONTROL_PLANES, plane, "DataLeftBehind", done.message)
+        await self._host.remove_folder(plane.tenant_id)
         await release(self._rt, self._api, HOSTED_CONTROL_PLANES, plane, FINALIZER)
         return None
 
@@ -212,8 +245,8 @@ class HostedControlPlanes:
         async with self._strangers:
             if not self._strangers_ended:
                 cache = self._rt.cache
-                everyone = [*cache.list(HOSTED_CONTROL_PLANES), *cache.list(DATA_STORES)]
-                await self._host.end_strangers({each.metadata.uid for each in everyone})
+                tenants = {each.tenant_id for each in cache.list(HOSTED_CONTROL_PLANES)}
+                await self._host.end_strangers(tenants | {each.store_id for each in cache.list(DATA_STORES)})
                 self._strangers_ended = True
 
     async def _stop(self) -> None:
@@ -222,7 +255,8 @@ class HostedControlPlanes:
         await self._host.close()
 
     def _heard(self, uid: str, event: Event) -> None:
-        planes = self._rt.cache.by(HOSTED_CONTROL_PLANES, BY_UID, uid)
+        named = self._rt.cache.by(HOSTED_CONTROL_PLANES, BY_TENANT, uid)
+        planes = [each for each in named if not self._observer.claim(each).refused]
         for plane in planes:
             self._record(plane, event)
             cluster = self._observer.cluster_of(plane)
@@ -263,6 +297,7 @@ def _progress(seen: Seen) -> tuple[object, ...]:
     known = seen.known
     return (
         seen.plane.metadata.finalizers,
+        seen.recorded,
         seen.plane.spec.control_plane_endpoint,
         seen.plane.status.data_store,
         seen.store is None,

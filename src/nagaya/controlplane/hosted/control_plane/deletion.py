@@ -30,7 +30,7 @@ class End:
 
 async def end(observer: Observer, plane: HostedControlPlane) -> End:
     """Go as far as possible. Again: what is done is not there any more."""
-    uid = plane.metadata.uid
+    uid = plane.tenant_id
     try:
         await observer.host.remove(uid)
     except SupervisionError as error:
@@ -56,16 +56,16 @@ async def remove_data(plane: HostedControlPlane, store: DataStore | None, stores
 
 
 async def _deprovisioned(plane: HostedControlPlane, store: DataStore | None, stores: Stores) -> str:
-    used = plane.status.data_store
-    if used is None:
+    name = plane.store_name
+    if not name:
         return ""
     if store is None:
-        return f"Its data cannot be removed: DataStore {used.name} does not exist."
+        return f"Its data cannot be removed: DataStore {name} does not exist."
     driver = stores.get(store.metadata.uid)
     if driver is None:
-        return f"Its data cannot be removed: DataStore {used.name} has not been reached yet."
+        return f"Its data cannot be removed: DataStore {name} has not been reached yet."
     try:
-        await driver.deprovision(Tenant(plane.metadata.uid))
+        await driver.deprovision(Tenant(plane.tenant_id))
     except StoreError as error:
-        return f"Its data cannot be removed from DataStore {used.name}: {error}"
+        return f"Its data cannot be removed from DataStore {name}: {error}"
     return ""

@@ -46,6 +46,11 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeTenant:
+    """Write down whose the tenant is, before anything of it is made or touched."""
+
+
+@dataclass(frozen=True, slots=True)
 class MakeAuthorities:
     """Make the authorities that are missing, and adopt those of others."""
 
@@ -94,6 +99,7 @@ class Run:
 
 Action = (
     Hold
+    | TakeTenant
     | MakeAuthorities
     | WriteEndpoint
     | MakeDefaultStore
@@ -126,9 +132,11 @@ class Plan:
 
 
 def plan(seen: Seen) -> Plan:
-    """All phases. The finalizer is first: nothing is made that would not be removed."""
+    """All phases. The finalizer is first: nothing is made that would not be removed. Then whose it is."""
     if FINALIZER not in seen.plane.metadata.finalizers:
         return Plan((Hold(),), {})
+    if not seen.recorded:
+        return Plan((TakeTenant(),), {})
     actions: list[Action] = []
     certificates = _certificates(seen, actions)
     endpoint = _endpoint(seen, actions)
@@ -214,12 +222,12 @@ def _store(seen: Seen, actions: list[Action]) -> Verdict:
     plane, store, used = seen.plane, seen.store, seen.plane.status.data_store
     name = plane.spec.data_store_ref.name if used is None else used.name
     if store is None:
-        if used is None and name == DEFAULT_DATA_STORE:
+        if not plane.store_name and name == DEFAULT_DATA_STORE:
             actions.append(MakeDefaultStore())
             return Verdict(False, Reason.WAITING_FOR_DATA_STORE, "The DataStore default is being made.")
         message = f"There is no DataStore {name}. Create it, or name another in spec.dataStoreRef."
         return Verdict(False, Reason.DATA_STORE_NOT_FOUND, message)
-    if used is None and store.metadata.deleting:
+    if not plane.store_name and store.metadata.deleting:
         message = f"DataStore {name} is being deleted. Name another in spec.dataStoreRef."
         return Verdict(False, Reason.DATA_STORE_DELETING, message)
     if used is None:

@@ -34,6 +34,7 @@ from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import addresses
 from nagaya.controlplane.hosted.host.certificates import Authorities
 from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.host.ownership import Claim
 from nagaya.controlplane.hosted.host.programs import Programs
 from nagaya.controlplane.hosted.host.tenant_folder import Started
 from nagaya.kube.key import Key
@@ -70,6 +71,8 @@ class Seen:
     now: datetime
     ending: str = ""
     """What it waits for before it goes, if it is to go."""
+    recorded: bool = True
+    """Whether the folder of the tenant says that it is this control plane's."""
 
     @property
     def plane(self) -> HostedControlPlane:
@@ -78,8 +81,8 @@ class Seen:
 
     @property
     def uid(self) -> str:
-        """What the tenant is called."""
-        return self.plane.metadata.uid
+        """What the tenant is called: the uid of the control plane that it began with."""
+        return self.plane.tenant_id
 
     @property
     def given(self) -> Authorities | None:
@@ -117,19 +120,22 @@ class Observer:
             addresses.is_own,
             addresses.is_free,
             settings.ports,
-            self.host.ports.taken(but=plane.metadata.uid),
+            self.host.ports.taken(but=plane.tenant_id),
         )
         return endpoint.look(plane, cluster, self.rt.cache.list(HOSTED_CONTROL_PLANES), machine)
 
+    def claim(self, plane: HostedControlPlane) -> Claim:
+        """Whether a control plane may have the tenant that it goes on with, or begin one."""
+        return self.host.claim(plane.metadata, plane.tenant_id, self.host.folder(plane.tenant_id).path)
+
     def store_of(self, plane: HostedControlPlane) -> DataStore | None:
         """The DataStore that a control plane has its data in, or refers to."""
-        used = plane.status.data_store
-        name = plane.spec.data_store_ref.name if used is None else used.name
+        name = plane.store_name or plane.spec.data_store_ref.name
         return self.rt.cache.get(DATA_STORES, Key("", name))
 
     async def observe(self, plane: HostedControlPlane, cluster: Cluster, known: Known) -> Seen:
         """Everything. Raises what the server refuses."""
-        rt, uid, key = self.rt, plane.metadata.uid, Key.of(cluster)
+        rt, uid, key = self.rt, plane.tenant_id, Key.of(cluster)
         owner = owners.controller(HOSTED_CONTROL_PLANES, plane)
         authorities, secret = await asyncio.gather(
             certificates_seen.observe(self.reader, key, AUTHORITIES),
@@ -164,6 +170,7 @@ class Observer:
             known=known,
             now=now,
             ending=waits_for_workers(rt.cache, plane, cluster),
+            recorded=self.claim(plane).recorded,
         )
 
 

@@ -24,9 +24,11 @@ from nagaya.controlplane.hosted.control_plane.components import LastWords, progr
 from nagaya.controlplane.hosted.control_plane.conditions import changing, conditions
 from nagaya.controlplane.hosted.control_plane.deletion import End
 from nagaya.controlplane.hosted.control_plane.plan import Plan
+from nagaya.controlplane.hosted.control_plane.refusal import Refusal
 from nagaya.controlplane.hosted.control_plane.seen import Seen
 from nagaya.controlplane.hosted.control_plane.timeline import timeline
 from nagaya.kube.conditions import condition
+from nagaya.supervision.errors import FolderInUse
 from nagaya.supervision.status import State
 from nagaya.world import Clock
 
@@ -106,11 +108,21 @@ def status_without_cluster(plane: HostedControlPlane, clock: Clock) -> HostedCon
     return msgspec.structs.replace(plane.status, conditions=found, external_managed_control_plane=True)
 
 
-def status_without_host(plane: HostedControlPlane, problem: str, clock: Clock) -> HostedControlPlaneStatus:
+def status_without_host(plane: HostedControlPlane, problem: Exception, clock: Clock) -> HostedControlPlaneStatus:
     """The status of a control plane while this machine cannot run any. What runs meanwhile is not known."""
-    told = (condition(Type.AVAILABLE, "Unknown", Reason.INTERNAL_ERROR, problem),)
+    reason, message = Reason.INTERNAL_ERROR, str(problem)
+    if isinstance(problem, FolderInUse):
+        reason, message = Reason.FOLDER_IN_USE, f"{problem} Programs are taken over as soon as it has ended."
+    told = (condition(Type.AVAILABLE, "Unknown", reason, message),)
     found = with_conditions(plane.status.conditions, told, now=clock.now(), generation=plane.metadata.generation)
     return msgspec.structs.replace(plane.status, conditions=found)
+
+
+def status_while_refused(plane: HostedControlPlane, refused: Refusal, clock: Clock) -> HostedControlPlaneStatus:
+    """The status of a control plane that gets nothing of the tenant that it names. How that is, is not its to tell."""
+    told = (condition(Type.AVAILABLE, False, refused.reason, refused.message), NOT_PAUSED)
+    found = with_conditions(plane.status.conditions, told, now=clock.now(), generation=plane.metadata.generation)
+    return msgspec.structs.replace(plane.status, conditions=found, external_managed_control_plane=True)
 
 
 def status_while_deleting(plane: HostedControlPlane, end: End, clock: Clock) -> HostedControlPlaneStatus:

@@ -1,7 +1,8 @@
 """The DataStore controller: is it there, how is it, who needs it.
 
 A store says nothing by itself when it goes away, so it is asked from time to time. What always holds: a store is never
-stopped or removed while a control plane has data there, and one that does not answer is only told to be so.
+stopped or removed while a control plane has data there, and one that does not answer is only told to be so; files of
+somebody else are not touched, and nothing empty is begun in place of what was moved here and is elsewhere.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from nagaya.api.cluster.pause import why_paused
 from nagaya.api.controlplane.data_store import DATA_STORES, FINALIZER, SQLITE, DataStore
 from nagaya.api.controlplane.data_store_conditions import DataStoreReason
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.binaries.releases import DEFAULT_VERSION
 from nagaya.clusters.finalizer import release
 from nagaya.clusters.news import is_news
+from nagaya.clusters.pause import status_while_paused
 from nagaya.controlplane.hosted.data_store.driver import Driver, Health
 from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.etcd import EtcdDriver
@@ -28,15 +31,18 @@ from nagaya.controlplane.hosted.data_store.sqlite import SqliteDriver
 from nagaya.controlplane.hosted.data_store.upkeep import keep_up
 from nagaya.controlplane.hosted.data_store_controller.credentials import NotUsable, external_driver
 from nagaya.controlplane.hosted.data_store_controller.plan import Verb, plan
+from nagaya.controlplane.hosted.data_store_controller.refusal import refusal
 from nagaya.controlplane.hosted.data_store_controller.seen import Seen, add_index, observe, stores_of
 from nagaya.controlplane.hosted.data_store_controller.status import CONDITIONS, FIELDS, status
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
+from nagaya.controlplane.hosted.host import ownership
 from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.host.ownership import Claim, Owner, Standing
 from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
-from nagaya.supervision.errors import SupervisionError
+from nagaya.supervision.errors import FolderInUse, SupervisionError
 from nagaya.supervision.events import Event, Exited, Ready
 from nagaya.supervision.status import State
 
@@ -78,10 +84,16 @@ class DataStores:
         try:
             await self._host.start()
         except (SupervisionError, OSError, ValueError) as error:
-            await self._tell(
-                observe(self._rt, store, is_known=False), Health(DataStoreReason.INTERNAL_ERROR, str(error))
-            )
+            in_use = isinstance(error, FolderInUse)
+            reason = DataStoreReason.FOLDER_IN_USE if in_use else DataStoreReason.INTERNAL_ERROR
+            await self._tell(observe(self._rt, store, is_known=False), Health(reason, str(error)))
             return Result(ASK_SOON)
+        if why := why_paused(None, store, DATA_STORES.kind):
+            if store.is_kept_here:
+                await asyncio.to_thread(self._host.note_pause, store.metadata, store.store_id, self._folder(store))
+            paused = status_while_paused(store, why, self._rt.world.clock.now())
+            await self._api.status(DATA_STORES, store, paused, conditions=CONDITIONS, fields=FIELDS)
+            return None
         seen = observe(self._rt, store, is_known=self._host.status(_process(store)) is not None)
         planned = plan(seen)
         if planned.verb is Verb.NOTHING:
@@ -91,6 +103,14 @@ class DataStores:
             store = await self._api.metadata(DATA_STORES, store, finalizers=finalizers)
             seen = replace(seen, store=store)
             planned = plan(seen)
+        claim = self._claim(store)
+        if claim.refused and planned.verb is not Verb.STOP:
+            self._stores.forget(store.metadata.uid)
+            await self._tell(seen, refusal(claim, self._host.settings.folder))
+            return Result(ASK_SOON)
+        if claim.refused:
+            await release(self._rt, self._api, DATA_STORES, store, FINALIZER)
+            return None
         if planned.verb is Verb.STOP:
             await self._tell(seen, Health(DataStoreReason.STARTING, planned.sentence))
             await self._remove(store)
@@ -99,9 +119,18 @@ class DataStores:
         if planned.verb is Verb.REST:
             await self._tell(seen, Health(DataStoreReason.STARTING, planned.sentence))
             return None
+        if store.is_kept_here and not claim.recorded:
+            # Before anything of it is made or touched.
+            await asyncio.to_thread(ownership.write, self._folder(store), Owner.of(store.metadata))
         health = await self._reach(store)
         await self._tell(seen, health)
         return Result(ASK if health.is_ready else ASK_SOON)
+
+    def _claim(self, store: DataStore) -> Claim:
+        """Whether a DataStore may have the files that it goes on with, or begin some. Others have none."""
+        if not store.is_kept_here:
+            return Claim(Standing.OWN)
+        return self._host.claim(store.metadata, store.store_id, self._folder(store))
 
     async def _reach(self, store: DataStore) -> Health:
         """Start it, where it is ours to start, and ask how it is."""
@@ -151,7 +180,7 @@ class DataStores:
     async def _remove(self, store: DataStore) -> None:
         self._stores.forget(store.metadata.uid)
         self._kept_up.pop(store.metadata.uid, None)
-        if not store.spec.managed and store.spec.driver != SQLITE:
+        if not store.is_kept_here:
             return
         await self._host.forget(_process(store))
         folder = self._folder(store)
@@ -159,8 +188,7 @@ class DataStores:
             await asyncio.to_thread(shutil.rmtree, folder)
 
     def _folder(self, store: DataStore) -> Path:
-        # The uid is the API server's own, and no user's words: it can be part of a path.
-        return self._host.settings.stores / store.metadata.uid
+        return self._host.store_folder(store.store_id)
 
     async def _tell(self, seen: Seen, health: Health) -> None:
         await self._api.status(DATA_STORES, seen.store, status(seen, health), conditions=CONDITIONS, fields=FIELDS)
@@ -168,14 +196,14 @@ class DataStores:
     def _heard(self, uid: str, event: Event) -> None:
         if isinstance(event, Ready | Exited):
             stores = self._rt.cache.list(DATA_STORES)
-            self.controller.look_at(Key.of(each) for each in stores if each.metadata.uid == uid)
+            self.controller.look_at(Key.of(each) for each in stores if each.store_id == uid)
 
     def _look_at_all(self) -> None:
         self.controller.look_at(Key.of(each) for each in self._rt.cache.list(DATA_STORES))
 
 
 def _process(store: DataStore) -> str:
-    return f"{store.metadata.uid}.{PROCESS}"
+    return f"{store.store_id}.{PROCESS}"
 
 
 def _of_plane(change: Change[HostedControlPlane]) -> Iterable[Key]:

@@ -40,15 +40,14 @@ def add_index(cache: Cache) -> None:
 
 def stores_of(plane: HostedControlPlane) -> Iterable[str]:
     """The DataStores that a control plane refers to, or has data in: at most two."""
-    used = "" if plane.status.data_store is None else plane.status.data_store.name
-    return tuple({name for name in (plane.spec.data_store_ref.name, used) if name})
+    return tuple({name for name in (plane.spec.data_store_ref.name, plane.store_name) if name})
 
 
 def observe(rt: Runtime, store: DataStore, *, is_known: bool) -> Seen:
     """A DataStore as it is now."""
     name = store.metadata.name
     near = rt.cache.by(HOSTED_CONTROL_PLANES, BY_STORE, name)
-    users = [each for each in near if each.status.data_store is not None and each.status.data_store.name == name]
+    users = [each for each in near if each.store_name == name]
     wanted = any(each.spec.data_store_ref.name == name and not each.metadata.deleting for each in near)
     used_by = tuple(sorted(str(Key.of(each)) for each in users))
     return Seen(store, used_by, wanted or bool(users), is_known, rt.world.clock.now())

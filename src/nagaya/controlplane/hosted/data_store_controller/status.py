@@ -9,6 +9,7 @@ from nagaya.api.controlplane.data_store_conditions import DataStoreCondition, Da
 from nagaya.api.meta import Condition
 from nagaya.clusters.conditions import with_conditions
 from nagaya.clusters.names import listed
+from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.controlplane.hosted.data_store.driver import Health
 from nagaya.controlplane.hosted.data_store_controller.seen import Seen
 from nagaya.kube.conditions import condition
@@ -21,7 +22,7 @@ _SHOWN: Final = 3
 def status(seen: Seen, health: Health) -> DataStoreStatus:
     """The status of a store, by what it said just now."""
     present, metadata = seen.store.status, seen.store.metadata
-    told = (ready(health), deleting(seen))
+    told = (ready(health), deleting(seen), NOT_PAUSED)
     return DataStoreStatus(
         conditions=with_conditions(present.conditions, told, now=seen.now, generation=metadata.generation),
         ready=health.is_ready,

@@ -3,6 +3,7 @@
 `Host` (host.py) is the door. Behind it:
 
     settings.py       where everything is, which addresses and ports tenants get
+    ownership.py      whose a folder is: a record in it, compared before anything of it is touched
     tenant_folder.py  the folder of one tenant: what is in it, written atomically, closed to others
     ports.py          ports within this machine: chosen once, kept in the tenant's folder, never given twice
     addresses.py      which addresses this machine has, and what listens there
@@ -13,6 +14,7 @@
     leaving.py        API servers are ended when their clients have gone elsewhere
     balancer/         what stands in front of several API servers; a program of its own, without imports of ours
 
-What always holds: a tenant is named by its uid, and nothing that a user chose becomes part of a path; what a program
-reads is written before it is started; nothing is started twice.
+What always holds: a tenant is named by the uid of the control plane that it began with, and nothing that a user chose
+becomes part of a path; nothing is touched that belongs to another; what a program reads is written before it is
+started; nothing is started twice.
 """

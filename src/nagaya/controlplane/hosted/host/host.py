@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from pathlib import Path
 
 from nagaya.api.controlplane.hosted_arguments import KINE
+from nagaya.api.meta import ObjectMeta
 from nagaya.controlplane.hosted.components.facts import LOOPBACK
-from nagaya.controlplane.hosted.host import addresses
+from nagaya.controlplane.hosted.host import addresses, ownership
 from nagaya.controlplane.hosted.host.leaving import left, who_leaves
+from nagaya.controlplane.hosted.host.ownership import Claim, Owner, Standing
 from nagaya.controlplane.hosted.host.ports import Ports
 from nagaya.controlplane.hosted.host.processes import BALANCER
 from nagaya.controlplane.hosted.host.programs import Maker, Programs, Stock
@@ -68,11 +71,27 @@ class Host:
                 self._started = True
 
     async def end_strangers(self, known: Collection[str]) -> None:
-        """Stop what belongs to nobody that is known. Files stay: whoever has lost them may want them back."""
+        """Stop what belongs to nobody that is known. Files stay: whoever has lost them may want them back.
+
+        Whoever vanished while it was paused was moved to another management API, and its programs go on for that one.
+        """
         for status in self._supervisor.list():
-            if status.state is State.UNCLAIMED and _owner(status.name) not in known:
-                log.warning("%s belongs to nobody any more, and is stopped", status.name)
-                await self._supervisor.stop(status.name)
+            whose = _owner(status.name)
+            if status.state is not State.UNCLAIMED or whose in known:
+                continue
+            if await asyncio.to_thread(self._was_moved, whose):
+                log.warning("%s was moved to another management API, and is left alone", status.name)
+                continue
+            log.warning("%s belongs to nobody any more, and is stopped", status.name)
+            await self._supervisor.stop(status.name)
+
+    def _was_moved(self, identity: str) -> bool:
+        folders = (self.settings.tenants / identity, self.settings.stores / identity)
+        try:
+            return any(found is not None and found.paused for found in map(ownership.read, folders))
+        except ValueError as error:
+            log.warning("%s", error)
+            return True  # who cannot be told apart from one that was moved is treated like one
 
     async def close(self) -> None:
         """Called by each who subscribed; the last one ends it."""
@@ -97,6 +116,22 @@ class Host:
     def folder(self, uid: str) -> TenantFolder:
         """The folder of a tenant."""
         return TenantFolder.of(self.settings.tenants, uid)
+
+    def store_folder(self, identity: str) -> Path:
+        """The folder of a store that is on this machine. Raises ValueError as `folder` does."""
+        return TenantFolder.of(self.settings.stores, identity).path
+
+    def claim(self, metadata: ObjectMeta, identity: str, folder: Path) -> Claim:
+        """How an object stands to a folder. One whose record makes no sense is nobody's."""
+        try:
+            return ownership.claim(metadata, identity, ownership.read(folder))
+        except ValueError as error:
+            return Claim(Standing.FOREIGN, why=str(error))
+
+    def note_pause(self, metadata: ObjectMeta, identity: str, folder: Path) -> None:
+        """Remember that the owner of a folder is paused, so that it is known later whether it was moved."""
+        if self.claim(metadata, identity, folder).recorded:
+            ownership.write(folder, Owner.of(metadata, paused=True))
 
     def programs(self, version: str, names: Collection[str]) -> Programs:
         """Programs of a version of Kubernetes, or how far they are."""
@@ -146,9 +181,13 @@ class Host:
         await _in_turn(self.forget, [*self.processes(uid)])
 
     async def remove_files(self, uid: str) -> None:
-        """Remove the files of a tenant whose processes have ended."""
-        await asyncio.to_thread(self.folder(uid).remove)
+        """Remove the files of a tenant whose processes have ended, but for the record of whose they were."""
+        await asyncio.to_thread(self.folder(uid).empty)
         self.ports.forget(uid)
+
+    async def remove_folder(self, uid: str) -> None:
+        """Remove what is left of a tenant."""
+        await asyncio.to_thread(self.folder(uid).remove)
 
     def _heard(self, event: Event) -> None:
         uid = _owner(event.name)

@@ -1,5 +1,6 @@
-"""The folder of one tenant: named by its uid, closed to others, every file in it whole.
+"""The folder of one tenant: named by its identity, closed to others, every file in it whole.
 
+owner.json       whose it is (ownership.py)
 pki/             certificates and keys, with kubeadm's names
 *.conf           kubeconfigs of the tenant's own programs
 configuration/   what kube-apiserver reads at its start
@@ -25,6 +26,7 @@ import msgspec
 
 from nagaya.controlplane.hosted.components.facts import Folders
 from nagaya.controlplane.hosted.data_store.kine_process import LONGEST_SOCKET
+from nagaya.controlplane.hosted.host.ownership import RECORD
 from nagaya.pki.files import write_atomically
 
 _UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -46,7 +48,7 @@ class TenantFolder:
 
     @classmethod
     def of(cls, tenants: Path, uid: str) -> TenantFolder:
-        """The folder of a tenant. Raises ValueError if the uid is none: it becomes part of paths."""
+        """The folder of a tenant. Raises ValueError if its identity was no uid: it becomes part of paths."""
         if not _UID.fullmatch(uid):
             raise ValueError(f"{uid!r} is not a uid: it must be a UUID in lower case")
         return cls(tenants / uid)
@@ -136,6 +138,16 @@ class TenantFolder:
     def note_started(self, started: Mapping[str, Started]) -> None:
         """Remember what processes are about to be started as."""
         self.write({"started.json": msgspec.json.encode(started, order="sorted")})
+
+    def empty(self) -> None:
+        """Remove all that is in it, but for the record of whose it is: without that nobody could complete it."""
+        for each in self.path.iterdir() if self.path.exists() else ():
+            if each.name == RECORD:
+                continue
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            else:
+                each.unlink()
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""

@@ -2,7 +2,8 @@
 
 Each look reads what is there, plans, acts, and looks again as long as what it did lets it go on. What always holds: a
 control plane that is paused is only told that it is, and its pods go on; one that is deleted keeps its finalizer until
-its pods have ended and its data is removed.
+its pods have ended and its data is removed; one that came by a move, whose programs run on a machine, is told so and
+nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.pause import why_paused
 from nagaya.api.controlplane.data_store import DATA_STORES
-from nagaya.api.controlplane.hosted_conditions import HostedPhase
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason, HostedPhase
 from nagaya.api.controlplane.hosted_control_plane import FINALIZER, HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.clusters.certificates.key_maker import Keys
 from nagaya.clusters.certificates.reader import SecretReader
@@ -27,10 +28,12 @@ from nagaya.controlplane.hosted.control_plane.deletion import End
 from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
 from nagaya.controlplane.hosted.control_plane.kubelets import is_news
 from nagaya.controlplane.hosted.control_plane.names import MANAGER
+from nagaya.controlplane.hosted.control_plane.refusal import Refusal, refusal_in_pods, waits_for
 from nagaya.controlplane.hosted.control_plane.status import (
     OWNED_SOON,
     is_new,
     status_while_deleting,
+    status_while_refused,
     status_without_cluster,
 )
 from nagaya.controlplane.hosted.control_plane.watches import plane_of, waits_for_nodes, watches
@@ -103,6 +106,8 @@ class HostedControlPlanes:
             paused = status_while_paused(plane, why, clock.now())
             await self._api.status(HOSTED_CONTROL_PLANES, plane, paused, conditions=CONDITIONS, fields=FIELDS)
             return None
+        if refused := refusal_in_pods(plane):
+            return await self._refuse(plane, refused)
         if plane.metadata.deleting and not waits_for_workers(self._rt.cache, plane, cluster):
             return await self._end(plane, cluster)
         if cluster is None and is_new(plane, clock.now()):
@@ -112,6 +117,22 @@ class HostedControlPlanes:
             await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
             return None
         return await self._run(plane, cluster)
+
+    async def _refuse(self, plane: HostedControlPlane, refused: Refusal) -> Result | None:
+        """Touch nothing, and say why."""
+        clock = self._rt.world.clock
+        if not plane.metadata.deleting:
+            told = status_while_refused(plane, refused, clock)
+            await self._api.status(HOSTED_CONTROL_PLANES, plane, told, conditions=CONDITIONS, fields=FIELDS)
+            return None
+        if FINALIZER not in plane.metadata.finalizers:
+            return None
+        if why := waits_for(refused, plane):
+            await self._tell_end(plane, End(False, HostedControlPlaneReason.REMOVING_DATA, why))
+            return None
+        self._rt.recorder.warning(HOSTED_CONTROL_PLANES, plane, "DataLeftBehind", refused.message)
+        await release(self._rt, self._api, HOSTED_CONTROL_PLANES, plane, FINALIZER)
+        return None
 
     async def _run(self, plane: HostedControlPlane, cluster: Cluster) -> Result | None:
         if self._observer.settings.management_cidrs is None:

@@ -91,8 +91,8 @@ class Seen:
 
     @property
     def uid(self) -> str:
-        """What the tenant is called."""
-        return self.plane.metadata.uid
+        """What the tenant is called: the uid of the control plane that it began with."""
+        return self.plane.tenant_id
 
     @property
     def owner(self) -> OwnerReference:
@@ -194,8 +194,7 @@ class Observer:
 
     def store_of(self, plane: HostedControlPlane) -> DataStore | None:
         """The DataStore that a control plane has its data in, or refers to."""
-        used = plane.status.data_store
-        name = plane.spec.data_store_ref.name if used is None else used.name
+        name = plane.store_name or plane.spec.data_store_ref.name
         return self.rt.cache.get(DATA_STORES, Key("", name))
 
     async def observe(self, plane: HostedControlPlane, cluster: Cluster, known: Known) -> Seen:

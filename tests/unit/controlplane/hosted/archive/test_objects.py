@@ -12,7 +12,7 @@ from nagaya.controlplane.hosted.archive.objects import (
     kept,
     secrets_as,
 )
-from support.tenant_archives import NAMES, cluster, control_plane, secret
+from support.tenant_archives import NAMES, OTHER_UID, cluster, control_plane, secret
 
 FORK = Names("team", "trial", "trial")
 
@@ -34,6 +34,7 @@ def test_what_is_declared_is_kept_and_what_others_add_is_not() -> None:
         "spec": {"version": "v1.36.3", "replicas": 2, "dataStoreRef": {"name": "default"}, "later": "field"},
     }
     assert kept(cluster(paused=True))["spec"].keys() == {"controlPlaneRef"}
+    assert "tenantID" not in kept(control_plane(tenantID=OTHER_UID))["spec"]
 
 
 def test_under_its_own_name_a_tenant_keeps_its_place() -> None:

@@ -137,6 +137,7 @@ def _deleting(content: dict[str, Any]) -> dict[str, Any]:
         (found(plane=control_plane()), {"force": True, "data_store": "second"}, "that cannot change"),
         (found(plane=control_plane(annotations={PAUSED: ""})), {"force": True}, "is paused"),
         (found(plane=control_plane(), owner=cluster(paused=True)), {"force": True}, "is paused"),
+        (found(plane=control_plane(tenantID=OTHER_UID)), {"force": True}, "nobody has taken over its programs"),
         (found(plane=control_plane(version="v1.35.4")), {"force": True}, "Upgrade it first"),
         (found(secrets=[secret("shop-ca", "Qg==")]), {}, "holds another authority"),
         (Found(NAMES), {"data_store": "second"}, "There is no DataStore second"),

@@ -104,3 +104,11 @@ async def test_a_store_that_is_away_holds_it_up_and_only_a_user_lets_it_go() -> 
         assert done.done
         assert "Its data cannot be removed" in done.message
         assert f"files of {UID}" in world.did
+
+
+async def test_what_was_moved_ends_under_the_identity_that_it_began_with_also_before_its_status_is_known() -> None:
+    world, began = World(), "9f1c2d3e-0000-4000-8000-000000000002"
+    done = await end(observer(world), plane_of({"tenantID": began}))
+
+    assert done.done
+    assert world.did == [f"processes of {began}", f"data of {began}", f"files of {began}"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from nagaya.api.controlplane.data_store_conditions import DataStoreReason
 from nagaya.controlplane.hosted.data_store.driver import Driver, Health
 from nagaya.controlplane.hosted.data_store.sqlite import SqliteDriver
 from nagaya.controlplane.hosted.data_store_controller.plan import Verb, plan
+from nagaya.controlplane.hosted.data_store_controller.refusal import refusal
 from nagaya.controlplane.hosted.data_store_controller.seen import Seen, stores_of
 from nagaya.controlplane.hosted.data_store_controller.status import status
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
+from nagaya.controlplane.hosted.host.ownership import Claim, Standing
 from nagaya.world import World
 from support.hosted_seen import plane_of
 
+ID = "9f1c2d3e-0000-4000-8000-000000000002"
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 
 
@@ -78,3 +82,25 @@ def test_those_who_wait_for_a_store_hear_of_it_once(tmp_path: Any) -> None:
     assert stores.get("uid") is driver
     stores.forget("uid")
     assert stores.get("uid") is None
+
+
+def test_a_control_plane_that_was_moved_keeps_its_store_before_its_status_is_known() -> None:
+    assert plane_of().store_name == ""
+    assert plane_of({"tenantID": ID}).store_name == "default"
+    assert plane_of({"tenantID": ID}, dataStore={"name": "b"}).store_name == "b"
+
+
+def test_files_and_process_of_a_store_are_known_by_what_it_began_as() -> None:
+    metadata = {"name": "default", "uid": "new"}
+    made = {"driver": "etcd", "managed": True}
+    assert DATA_STORES.convert({"metadata": metadata, "spec": made}).store_id == "new"
+    assert DATA_STORES.convert({"metadata": metadata, "spec": {**made, "storeID": ID}}).store_id == ID
+
+
+def test_a_store_that_gets_no_files_says_why() -> None:
+    elsewhere = refusal(Claim(Standing.ELSEWHERE), Path("/data/hosted"))
+    assert (elsewhere.reason, elsewhere.is_ready) == (DataStoreReason.DATA_ELSEWHERE, False)
+    assert "/data/hosted" in elsewhere.message
+    foreign = refusal(Claim(Standing.FOREIGN, why=f"{ID} belongs to files."), Path("/data/hosted"))
+    assert foreign.reason is DataStoreReason.NOT_OWNER
+    assert foreign.message.startswith(f"Store {ID} belongs to files.")
