@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nagaya.cli.output.document import output_option, printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.output.session import Management, Session, management_options, run
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="No controllers run at the source: do not wait for them to say that they leave objects alone.",
 )
+@output_option
 @management_options
 def move(
     to_kubeconfig: Path,
@@ -42,6 +44,7 @@ def move(
     dry_run: bool,
     yes: bool,
     source_stopped: bool,
+    output: str | None,
     management: Management,
 ) -> None:
     """Move the clusters of a namespace, or all, to another management API: embedded or any Kubernetes, and back.
@@ -73,11 +76,14 @@ def move(
             await _answers(target)
             errand = Move(session.client, target, note, "" if all_namespaces else session.namespace)
             way = await errand.look()
-            if not way.moved.items and not way.unfinished:
+            empty = not way.moved.items and not way.unfinished
+            if output is not None and (empty or dry_run or way.problems):
+                click.echo(printed(_document(way, moved=False), output), nl=False)
+            if empty:
                 where = "" if all_namespaces else f" in namespace {session.namespace}. Move those of all with -A"
                 note(f"There is nothing to move{where}.")
                 return None
-            if way.moved.items:
+            if way.moved.items and output is None:
                 Screen().table(_table(way))
             if way.unfinished:
                 names = ", ".join(map(str, way.unfinished))
@@ -100,6 +106,8 @@ def move(
             raise Ended(str(error)) from error
         finally:
             await target.close()
+        if output is not None:
+            click.echo(printed(_document(way, moved=True), output), nl=False)
         note(f"Done. See them: nagaya get clusters -A --kubeconfig {to_kubeconfig}")
         if way.moved.hosted:
             note("Now hand the programs of the hosted control planes over, as said above.")
@@ -146,6 +154,17 @@ def _table(way: Way) -> Table:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         table.add(Cell(kind, "bold"), Cell(str(len(found))), Cell(", ".join(found[:3]) + more))
     return table
+
+
+def _document(way: Way, *, moved: bool) -> dict[str, Any]:
+    """The same for programs: every object, and in which round it is made at the target."""
+    objects = [
+        {"kind": each.kind.kind, "namespace": each.metadata.namespace, "name": each.metadata.name, "round": number}
+        for number, made in enumerate(way.rounds, 1)
+        for each in made
+    ]
+    unfinished = [str(each) for each in way.unfinished]
+    return {"moved": moved, "objects": objects, "unfinished": unfinished, "problems": list(way.problems)}
 
 
 def _home(way: Way, management: Management) -> Path | None:

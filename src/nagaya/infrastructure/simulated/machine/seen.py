@@ -66,8 +66,11 @@ class Seen:
 
     @property
     def was_joined(self) -> bool:
-        """Whether the machine says that its Node has joined."""
-        return is_true(self.host.status.conditions, SimulatedCondition.NODE_JOINED)
+        """Whether its Node has joined before: the machine says so; or it has the name that another uid gave it. That
+        came by a move, which takes only machines with a Node along, and whose token is long gone."""
+        name = self.host.spec.provider_id
+        moved = bool(name) and not name.endswith(self.host.metadata.uid[:8])
+        return moved or is_true(self.host.status.conditions, SimulatedCondition.NODE_JOINED)
 
 
 def index(cache: Cache) -> None:
