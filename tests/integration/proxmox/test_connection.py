@@ -216,3 +216,38 @@ def test_a_connection_stays_while_a_cluster_needs_it() -> None:
         await plane.gone("ProxmoxConnection", "pve")
 
     play(scenario)
+
+
+def test_credentials_outlive_what_needs_them_when_all_of_a_namespace_goes_at_once() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        await plane.create(credentials(plane), connection(insecure=True))
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        await make_cluster(plane)
+        await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
+        for kind, name in (("Secret", "pve"), ("ProxmoxConnection", "pve")):
+            await plane.delete(kind, name)
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Deleting")
+        await asyncio.sleep(120)
+        assert (await plane.get("Secret", "pve")).metadata.deleting
+        for kind in ("Cluster", "ProxmoxCluster"):
+            await plane.delete(kind, "shop")
+        for kind in ("ProxmoxConnection", "Secret"):
+            await plane.gone(kind, "pve")
+
+    play(scenario)
+
+
+def test_credentials_that_are_deleted_alone_go_and_can_be_given_anew() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        await plane.create(credentials(plane), connection(insecure=True))
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        await plane.delete("Secret", "pve")
+        await plane.gone("Secret", "pve")
+        await plane.told("ProxmoxConnection", "pve", "CredentialsAccepted", "SecretMissing")
+        await plane.create(credentials(plane))
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        await plane.merge("ProxmoxConnection", "pve", {"spec": {"credentialsRef": {"name": "other"}}})
+        await plane.delete("Secret", "pve")
+        await plane.gone("Secret", "pve")
+
+    play(scenario)

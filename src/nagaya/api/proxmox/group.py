@@ -29,3 +29,5 @@ RESERVATION_LABELS: Final[Mapping[str, str]] = {
 
 SECRET_FINALIZER: Final = "proxmoxcluster.infrastructure.cluster.x-k8s.io/secret"  # noqa: S105 - a name, no secret
 """Keeps a Secret with credentials while a ProxmoxCluster needs it to clean up."""
+CONNECTION_SECRET_FINALIZER: Final = "proxmoxconnection.infrastructure.cluster.x-k8s.io/secret"  # noqa: S105 - a name
+"""Keeps a Secret with credentials while a ProxmoxConnection in its namespace needs it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.proxmox.group import CONNECTION_SECRET_FINALIZER
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
 from nagaya.api.proxmox.proxmox_connection import FINALIZER, PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
@@ -21,6 +22,7 @@ from nagaya.infrastructure.proxmox.connection.connections import Connections
 from nagaya.infrastructure.proxmox.connection.look import look
 from nagaya.infrastructure.proxmox.connection.plan import plan
 from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, Reference, connection_reference
+from nagaya.infrastructure.proxmox.connection.secret_hold import holds, next_look
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS, CredentialsSecret
 from nagaya.infrastructure.proxmox.connection.seen import BY_SECRET, index, observe
 from nagaya.infrastructure.proxmox.connection.status import CONDITIONS, FIELDS, status
@@ -53,14 +55,17 @@ class ProxmoxConnections:
         if connection is None:
             self._said.pop(key, None)
             await self._connections.forget(Reference(CONNECTION, key))
+            await self._hold_secrets(key)
             return None
         if PAUSED in connection.metadata.annotations:
             return None
         seen = observe(rt, connection)
         steps = plan(seen)
         if steps.release:
+            await self._hold_secrets(key, released=True)
             await release(rt, self._api, PROXMOX_CONNECTIONS, connection, FINALIZER)
             return None
+        secrets_again = await self._hold_secrets(key)
         if steps.hold and FINALIZER not in connection.metadata.finalizers:
             held = (*connection.metadata.finalizers, FINALIZER)
             connection = await self._api.metadata(PROXMOX_CONNECTIONS, connection, finalizers=held)
@@ -69,7 +74,21 @@ class ProxmoxConnections:
         told = status(connection, found, steps, rt.world.clock.now())
         connection = await self._api.status(PROXMOX_CONNECTIONS, connection, told, conditions=CONDITIONS, fields=FIELDS)
         self._say(key, connection)
-        return Result(found.again_after)
+        return Result(min((each for each in (found.again_after, secrets_again) if each is not None), default=None))
+
+    async def _hold_secrets(self, key: Key, *, released: bool = False) -> float | None:
+        """Have the Secrets of the namespace stay that connections need, this one too unless it is released. Returns
+        the seconds until that is to be looked at again."""
+        cache, now = self._rt.cache, self._rt.world.clock.now()
+
+        def users(secret: CredentialsSecret) -> list[ProxmoxConnection]:
+            named = cache.by(PROXMOX_CONNECTIONS, BY_SECRET, str(Key.of(secret)))
+            here = [each for each in named if each.metadata.namespace == key.namespace]
+            return [each for each in here if not (released and Key.of(each) == key)]
+
+        for each in holds(cache.list(CREDENTIALS, key.namespace), users, now):
+            await self._api.metadata(CREDENTIALS, each.secret, finalizers=each.finalizers)
+        return next_look(cache.list(CREDENTIALS, key.namespace), now)
 
     def _say(self, key: Key, connection: ProxmoxConnection) -> None:
         """One line for the log and one event whenever it turns out otherwise than before."""
@@ -84,13 +103,15 @@ class ProxmoxConnections:
 
 @dataclass(frozen=True, slots=True)
 class OfSecret:
-    """The connections that name a Secret."""
+    """The connections that name a Secret. For one that is held and that none names, its own name stands: then its
+    namespace is looked at."""
 
     cache: Cache
 
     def __call__(self, change: Change[CredentialsSecret]) -> Iterable[Key]:
         named = self.cache.by(PROXMOX_CONNECTIONS, BY_SECRET, str(Key.of(change.object)))
-        return [Key.of(each) for each in named]
+        forgotten = not named and CONNECTION_SECRET_FINALIZER in change.object.metadata.finalizers
+        return [Key.of(change.object)] if forgotten else [Key.of(each) for each in named]
 
 
 @dataclass(frozen=True, slots=True)
