@@ -192,6 +192,27 @@ def test_control_planes_move_as_was_foretold(before: dict[str, Any], after: dict
     play_embedded(scenario)
 
 
+def test_an_upgrade_is_foretold_to_its_end_while_the_control_plane_is_still_coming_up() -> None:
+    async def scenario(lab: Lab) -> None:
+        old = KubeadmCluster("demo", lab.namespace, control_planes=3, workers=1)
+        await _apply(lab, *old.manifests())
+        new = replace(old, version="v1.36.3")
+        sizes = set()
+        for _ in range(60):
+            await asyncio.sleep(0.5)
+            plane = await lab.get("KubeadmControlPlane", "demo")
+            if not plane.status.initialization.control_plane_initialized:
+                continue
+            sizes.add(plane.status.ready_replicas)
+            found, text = await _plan(lab, new.control_plane(), new.deployment())
+            assert found.worst() is None, text
+        await settled(lab, "demo", 3)
+        assert 3 in sizes
+        assert len(sizes) > 1, "it was looked at in the midst of it"
+
+    play_embedded(scenario)
+
+
 async def _apply_all(lab: Lab, simulated: Simulated) -> None:
     boot = simulated.boot_data()
     await lab.create(boot)
@@ -312,7 +333,7 @@ def test_versions_that_do_not_go_together_are_named() -> None:
     async def scenario(made: Town) -> None:
         found, text = await _plan(made, replace(shop, version="v1.38.0").control_plane())
         assert found.worst() is Severity.ERROR, text
-        assert "one minor version at a time" in text or "would be refused" in text
+        assert "one minor version at a time: go to v1.37 first" in text
         found, text = await _plan(made, replace(shop, version="v1.37.1").workers_())
         assert "version skew policy" in text
 
@@ -338,6 +359,64 @@ def test_manifests_that_are_refused_are_shown_with_field_and_reason() -> None:
         assert "hidden" not in str(found.document())
 
     play_embedded(scenario)
+
+
+def test_a_misspelt_field_is_told_with_the_one_that_was_meant() -> None:
+    async def scenario(lab: Lab) -> None:
+        simulated = Simulated("demo", lab.namespace, workers=1)
+        misspelt = copy.deepcopy(simulated.workers_())
+        misspelt["spec"]["template"]["spec"]["versoin"] = "v1.36.3"
+        number = copy.deepcopy(simulated.workers_())
+        number["spec"]["template"]["spec"]["version"] = 1.36
+        unversioned = {name: value for name, value in simulated.cluster().items() if name != "apiVersion"}
+        _, text = await _plan(lab, misspelt, number, unversioned)
+        assert ".spec.template.spec.versoin: field not declared in schema. Did you mean version?" in text
+        assert ".spec.template.spec.version: expected string, got 1.36. Put it in quotes: '1.36'." in text
+        assert "would be refused: apiVersion is missing." in text
+
+    play_embedded(scenario)
+
+
+def test_names_that_lead_nowhere_are_told_unless_the_manifests_bring_what_they_name() -> None:
+    async def scenario(lab: Lab) -> None:
+        simulated = Simulated("demo", lab.namespace, workers=1)
+        manifests = [each for each in simulated.manifests() if each["kind"] != "Secret"]
+        workers = next(each for each in manifests if each["kind"] == "MachineDeployment")
+        right = workers["spec"]["template"]["spec"]["infrastructureRef"]["name"]
+        _, text = await _plan(lab, *manifests)
+        assert "neither there" not in text
+        workers["spec"]["template"]["spec"]["infrastructureRef"]["name"] = f"{right}x"
+        found, text = await _plan(lab, *manifests)
+        assert found.worst() is Severity.ERROR
+        where = "in .spec.template.spec.infrastructureRef, which is neither there nor in the manifests."
+        assert f"names SimulatedMachineTemplate {right}x {where}" in text
+        assert f"Did you mean {right}? If not, make SimulatedMachineTemplate {right}x, too." in text
+        workers["spec"]["template"]["spec"]["infrastructureRef"]["kind"] = "BoatTemplate"
+        _, text = await _plan(lab, *manifests)
+        assert "and nobody serves the kind BoatTemplate of infrastructure.cluster.x-k8s.io." in text
+
+    play_embedded(scenario)
+
+
+def test_a_connection_and_a_pool_that_are_missing_are_told_with_what_makes_them() -> None:
+    shop = Shop(control_planes=1, workers=1)
+
+    async def main() -> None:
+        async with town(shop) as made:
+            named = [copy.deepcopy(each) for each in shop.manifests() if each["kind"] != "ProxmoxConnection"]
+            shared = next(each for each in named if each["kind"] == "ProxmoxCluster")
+            shared["spec"]["connectionRef"] = {"name": "nowhere"}
+            pool = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "dry"}
+            template = next(each for each in named if each["kind"] == "ProxmoxMachineTemplate")
+            template["spec"]["template"]["spec"]["network"] = {
+                "networkDevices": [{"name": "net0", "bridge": "vmbr0", "ipPoolRef": [pool]}]
+            }
+            found, text = await _plan(made, *named)
+            assert found.worst() is Severity.ERROR
+            assert "Make it: nagaya proxmox connect URL -n default --name nowhere" in text
+            assert "names InClusterIPPool dry in .spec.template.spec.network.networkDevices[0].ipPoolRef[0]" in text
+
+    play(main())
 
 
 def test_what_is_as_declared_stays_as_it_is() -> None:

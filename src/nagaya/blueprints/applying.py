@@ -2,6 +2,9 @@
 
 What always holds: an object that exists is never changed by a draft, so that creating the same twice is harmless and
 creating another thing under the same name is refused; and what one refusal would leave half made is not begun.
+
+What is made is applied in kubectl's name: from then on it is the user's, who changes the manifests and applies them
+with kubectl. A manager of our own would stand in the way there.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from nagaya.api.untyped import Untyped
 from nagaya.blueprints.manifest import Manifest
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, NotFound
-from nagaya.kube.patches import Apply
+from nagaya.kube.patches import KUBECTL, Apply
 
 _BUILT_IN: Final = (
     Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False),
@@ -78,14 +81,14 @@ async def _examined(client: Client, manifest: Manifest) -> Step:
     except NotFound:
         found = None
     try:
-        tried = await client.patch(kind, namespace, name, Apply(manifest, client.field_manager), dry_run=True)
+        tried = await client.patch(kind, namespace, name, Apply(manifest, KUBECTL), dry_run=True)
     except Conflict as error:
         return Step(kind, manifest, exists=True, difference=str(error.message or error))
     except NotFound as error:
         if namespace and f'"{namespace}"' in str(error.message):
-            remedy = f"Make it: kubectl create namespace {namespace}"
+            remedy = f"Make it: `kubectl create namespace {namespace}`."
             raise Refused(f"Namespace {namespace} does not exist. {remedy}") from error
-        remedy = "Start `nagaya up`, or install them: nagaya crds | kubectl apply --server-side -f -"
+        remedy = "Start `nagaya up`, or install them: `nagaya crds | kubectl apply --server-side -f -`."
         raise Refused(f"The management API does not know {kind.kind}s. {remedy}") from error
     except ApiError as error:
         raise Refused(f"{kind.kind} {name} would be refused: {str(error.message or error).rstrip('.')}.") from error
@@ -98,8 +101,7 @@ async def create(client: Client, steps: Sequence[Step]) -> None:
     """Make what is not there. Raises ApiError and NoAnswer; whoever repeats it goes on where it ended."""
     for step in steps:
         if not step.exists:
-            apply = Apply(step.manifest, client.field_manager)
-            await client.patch(step.kind, step.namespace, step.name, apply)
+            await client.patch(step.kind, step.namespace, step.name, Apply(step.manifest, KUBECTL))
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

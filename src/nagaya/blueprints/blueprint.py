@@ -7,7 +7,7 @@ from typing import Final
 from nagaya.api.bootstrap.annotations import INSTALL
 from nagaya.api.bootstrap.kubeadm_config_template import KUBEADM_CONFIG_TEMPLATES
 from nagaya.api.cluster.cluster import CLUSTERS
-from nagaya.api.cluster.labels import MACHINE_DEPLOYMENT_NAME
+from nagaya.api.cluster.labels import CLUSTER_NAME, MACHINE_DEPLOYMENT_NAME
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES
 from nagaya.api.controlplane.kubeadm_control_plane import KUBEADM_CONTROL_PLANES
@@ -57,7 +57,8 @@ def _kubeadm(wish: Wish) -> Manifest:
 
 def _workers(wish: Wish) -> list[Manifest]:
     name = named(wish, WORKERS)
-    selected = {MACHINE_DEPLOYMENT_NAME: name}
+    # As admission completes it: a selector is one value, and who applies a part of it would seem to change it.
+    selected = {CLUSTER_NAME: wish.name, MACHINE_DEPLOYMENT_NAME: name}
     machine = {
         "clusterName": wish.name,
         "version": wish.version,

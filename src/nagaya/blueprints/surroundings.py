@@ -16,6 +16,7 @@ from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, Connectio
 from nagaya.api.proxmox.template_source import version_tag
 from nagaya.blueprints.wish import Pool
 from nagaya.infrastructure.proxmox.client import Proxmox
+from nagaya.infrastructure.proxmox.client.just_made import filled_in
 from nagaya.infrastructure.proxmox.image.way import by_connection
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
@@ -97,9 +98,14 @@ async def template_tags(client: Client, namespace: str, name: str, world: World)
     way = await by_connection(client, namespace, name)
     proxmox = Proxmox(way.facts, world)
     try:
-        snapshot = await proxmox.inventory.get(0)
+        return await tags_there(proxmox)
     finally:
         await proxmox.close()
+
+
+async def tags_there(proxmox: Proxmox) -> list[frozenset[str]]:
+    """The same, as a data center tells it, templates that were just made too. Raises ProxmoxError."""
+    snapshot = await filled_in(proxmox, await proxmox.inventory.get(0))
     return [frozenset(row.tags) for row in snapshot.machines.values() if row.template]
 
 

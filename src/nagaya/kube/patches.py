@@ -12,6 +12,8 @@ from typing import Any, Final
 MERGE: Final = "application/merge-patch+json"
 JSON: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
+KUBECTL: Final = "kubectl"
+"""The manager of `kubectl apply --server-side`: what is applied in its name, people go on applying with kubectl."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 PROBE_INTERVAL: Final = 10.0
 PROBE_TIMEOUT: Final = 5.0
 PROBE_FAILURES: Final = 5
-"""So many in a row, and the tenant counts as disconnected."""
+"""So many in a row, and the tenant counts as disconnected, which is worth a warning."""
+FIRST_FAILURES: Final = 10
+"""The same of a tenant that has never answered: while it comes up, that is as it should be."""
 FIRST_RECONNECT: Final = 1.0
 """A control plane that is just starting refuses for seconds: first attempts follow soon, each after twice the time."""
 RECONNECT_INTERVAL: Final = 30.0
@@ -296,9 +298,12 @@ class Remotes:
 
     def _failed(self, tenant: _Tenant, problem: str) -> None:
         before = tenant.probe
-        if before.problem != problem:
-            log.warning("tenant %s: cannot be reached: %s", tenant.key, problem)
-        tenant.probe = Probe(before.last_success, before.failures + 1, problem)
+        failures = before.failures + 1
+        if failures == (FIRST_FAILURES if before.last_success is None else PROBE_FAILURES):
+            log.warning("tenant %s: cannot be reached, %d times in a row: %s", tenant.key, failures, problem)
+        elif before.problem != problem:
+            log.info("tenant %s: cannot be reached: %s", tenant.key, problem)
+        tenant.probe = Probe(before.last_success, failures, problem)
         self._tell(tenant.key)
 
     async def _wait(self, tenant: _Tenant, seconds: float) -> bool:

@@ -10,12 +10,12 @@ import pytest
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.machine_deployment import MACHINE_DEPLOYMENTS
 from nagaya.apiserver.server import ApiServer, Config
-from nagaya.blueprints.applying import Refused, create, examine
+from nagaya.blueprints.applying import Refused, create, examine, kind_of
 from nagaya.blueprints.blueprint import blueprint
 from nagaya.blueprints.wish import HOSTED, KUBEADM, PROXMOX, SIMULATED, Pool, ProxmoxWish, Ranges, Wish
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.kube.client import Client
-from nagaya.kube.patches import Merge
+from nagaya.kube.patches import Apply, Merge
 from nagaya.world import World
 from support.prepared import start_prepared
 
@@ -68,6 +68,23 @@ async def test_another_thing_of_the_same_name_is_told_and_left_alone(client: Cli
     assert (await client.get(MACHINE_DEPLOYMENTS, "default", "shop-workers")).spec.replicas == 7
 
 
+async def test_what_was_made_is_changed_by_kubectl_without_a_quarrel_about_whose_it_is(client: Client) -> None:
+    await create(client, await examine(client, blueprint(WISH)))
+    for drafted in blueprint(replace(WISH, version="v1.36.4", workers=3)):
+        apply = Apply(drafted, "kubectl", force=False)
+        await client.patch(kind_of(drafted), "default", drafted["metadata"]["name"], apply)
+    assert (await client.get(MACHINE_DEPLOYMENTS, "default", "shop-workers")).spec.replicas == 3
+
+
+async def test_a_draft_says_all_that_admission_would_add_to_what_is_one_value(client: Client) -> None:
+    for wish in ALL:
+        await create(client, await examine(client, blueprint(wish)))
+        for drafted in blueprint(wish):
+            apply = Apply(drafted, "somebody", force=False)
+            await client.patch(kind_of(drafted), "default", drafted["metadata"]["name"], apply, dry_run=True)
+            await client.delete(kind_of(drafted), "default", drafted["metadata"]["name"])
+
+
 async def test_a_refusal_of_the_last_object_leaves_nothing(client: Client) -> None:
     drafted = blueprint(WISH)
     drafted[-3]["spec"]["replicas"] = -1
@@ -77,7 +94,7 @@ async def test_a_refusal_of_the_last_object_leaves_nothing(client: Client) -> No
 
 
 async def test_a_namespace_that_is_missing_is_told_with_the_command_that_makes_it(client: Client) -> None:
-    with pytest.raises(Refused, match=r"Namespace team does not exist\. Make it: kubectl create namespace team"):
+    with pytest.raises(Refused, match=r"Namespace team does not exist\. Make it: `kubectl create namespace team`\."):
         await examine(client, blueprint(replace(WISH, namespace="team")))
 
 

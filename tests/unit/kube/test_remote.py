@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import timedelta
+
+import pytest
 
 from nagaya.kube.connection import Connection
 from nagaya.kube.key import Key
@@ -231,6 +234,51 @@ def test_a_tenant_that_is_just_starting_is_tried_soon_and_then_ever_less_often()
         await tenants.remotes.close()
 
     run(main())
+
+
+def test_nobody_is_warned_of_a_tenant_that_comes_up_or_stumbles_but_of_one_that_stays_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        tenants = Tenants("one")
+        server = tenants.servers["one"]
+        server.down = True
+        tenants.remotes.want(A)
+        tenants.offer(A, "one")
+        await asyncio.sleep(40)
+        server.down = False
+        await asyncio.sleep(40)
+        assert tenants.remotes.get(A) is not None
+        server.down = True
+        await asyncio.sleep(25)
+        server.down = False
+        await asyncio.sleep(25)
+        assert not _warnings(caplog)
+        server.down = True
+        await asyncio.sleep(600)
+        (told,) = _warnings(caplog)
+        assert told.startswith("tenant n/a: cannot be reached, 5 times in a row:")
+        await tenants.remotes.close()
+
+    run(main())
+
+
+def test_a_tenant_that_never_answers_is_warned_of_in_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        tenants = Tenants("one")
+        tenants.servers["one"].down = True
+        tenants.remotes.want(A)
+        tenants.offer(A, "one")
+        await asyncio.sleep(1200)
+        (told,) = _warnings(caplog)
+        assert "10 times in a row" in told
+        await tenants.remotes.close()
+
+    run(main())
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 
 
 def test_a_tenant_has_a_cache_of_its_own_that_ends_with_the_connection() -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from nagaya.binaries.errors import BinariesError
+from nagaya.binaries.errors import BinariesError, BinariesUnavailable
 from nagaya.binaries.installer import Installer
 from nagaya.binaries.official import OfficialReleases
 from nagaya.binaries.progress import Reporter, reporter_for
@@ -31,8 +31,15 @@ async def lacking(version: str, world: World, say: Callable[[str], None]) -> str
     try:
         await asyncio.to_thread(_download, version, world, reporter)
     except (BinariesError, OSError) as error:
-        return f"{', '.join(missing)} of Kubernetes {version} cannot be had: {str(error).splitlines()[0]}"
+        return f"{', '.join(missing)} of Kubernetes {version} cannot be had: {reason(error)}"
     return ""
+
+
+def reason(error: Exception) -> str:
+    """Why, without the remedies, which are not those of the demo."""
+    if isinstance(error, BinariesUnavailable) and error.attempts:
+        return "; ".join(dict.fromkeys(each.reason.rstrip(".") for each in error.attempts))
+    return str(error).splitlines()[0].rstrip(".:")
 
 
 def _download(version: str, world: World, reporter: Reporter) -> None:

@@ -14,6 +14,8 @@ from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
 if TYPE_CHECKING:
     from nagaya.kube.client import Client
+    from nagaya.kube.errors import ApiError
+    from nagaya.kube.transport import NoAnswer
     from nagaya.world import World
 
 NAME: Final = "proxmox"
@@ -50,3 +52,19 @@ def management_client(kubeconfig: Path | None, context: str | None, world: World
             f"{error.message.rstrip('.')}. Nothing was made in Proxmox VE. Start the management API with `nagaya up`.",
             ExitCode.MANAGEMENT_API,
         ) from error
+
+
+def unhelpful(error: ApiError | NoAnswer) -> Ended:
+    """How a command ends to which the management API gave no good answer."""
+    from nagaya.kube.errors import NotFound
+    from nagaya.kube.transport import NoAnswer
+
+    another = "or name another with --kubeconfig or --context."
+    if isinstance(error, NoAnswer):
+        why = f"does not answer: {error.why.rstrip('.')}. Start it with `nagaya up`, {another}"
+    elif isinstance(error, NotFound):
+        install = "`nagaya crds | kubectl apply --server-side -f -`"
+        why = f"does not know ProxmoxConnections. Start `nagaya up`, install the definitions ({install}), {another}"
+    else:
+        why = f"refuses it: {str(error).rstrip('.')}."
+    return Ended(f"The management API {why}", ExitCode.MANAGEMENT_API)

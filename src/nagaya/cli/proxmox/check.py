@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nagaya.cli.output.document import output_option, printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.proxmox.api import management_client, management_options
+from nagaya.cli.proxmox.api import management_client, management_options, unhelpful
 from nagaya.cli.proxmox.failure import finish
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MARKS: Mapping[str, str] = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "
 @click.command()
 @click.argument("name", required=False)
 @management_options
-@click.option("-o", "--output", type=click.Choice(["json"]), help="For programs.")
+@output_option
 def check(name: str | None, kubeconfig: Path | None, context: str | None, namespace: str, output: str | None) -> None:
     """Look at a ProxmoxConnection, or all of a namespace: endpoints, certificates, credentials, version, quorum, hosts,
     privileges, storages, templates, clocks.
@@ -57,8 +57,9 @@ async def _run(
         }
     finally:
         await client.close()
-    if output == "json":
-        click.echo(json.dumps([_json(namespace, each, looked) for each, looked in found.items()], indent=2))
+    if output is not None:
+        documents = [_document(namespace, each, looked) for each, looked in found.items()]
+        click.echo(printed(documents, output), nl=False)
     else:
         for each, looked in found.items():
             _print(f"{namespace}/{each}", looked)
@@ -74,7 +75,7 @@ async def _connections(client: Client, namespace: str, name: str | None) -> list
     try:
         listed = (await client.list(PROXMOX_CONNECTIONS, namespace)).items
     except (ApiError, NoAnswer) as error:
-        raise Ended(f"The management API does not tell its connections: {error}.", ExitCode.MANAGEMENT_API) from error
+        raise unhelpful(error) from error
     found = [each for each in listed if name in (None, each.metadata.name)]
     if not found:
         what = f"ProxmoxConnection {name}" if name else "ProxmoxConnection"
@@ -116,7 +117,7 @@ def _print(name: str, looked: list[Examined]) -> None:
             click.echo(f"        {command}")
 
 
-def _json(namespace: str, name: str, looked: list[Examined]) -> dict[str, Any]:
+def _document(namespace: str, name: str, looked: list[Examined]) -> dict[str, Any]:
     return {
         "namespace": namespace,
         "name": name,

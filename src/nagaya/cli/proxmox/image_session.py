@@ -16,7 +16,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.proxmox.api import management_client, management_options
+from nagaya.cli.proxmox.api import management_client, management_options, unhelpful
 from nagaya.cli.proxmox.ask import secret_from, trust_given
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ async def in_session(given: Given, work: Callable[[Session], Awaitable[int | Non
     except Unaware as error:
         raise Ended(str(error), ExitCode.MANAGEMENT_API) from error
     except (ApiError, NoAnswer) as error:
-        raise Ended(f"The management API: {str(error).rstrip('.')}.", ExitCode.MANAGEMENT_API) from error
+        raise unhelpful(error) from error
 
 
 def _end_politely() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -16,7 +17,7 @@ from nagaya.insight.cause.step import listed, plain, step
 from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.cause.task import meaning
 from nagaya.insight.picture.member import Member
-from nagaya.insight.picture.references import Reference
+from nagaya.insight.picture.references import Reference, reference_at
 from nagaya.insight.story.tasks import named_in
 
 _HOLDING: Final = {
@@ -28,11 +29,17 @@ _HOLDING: Final = {
     "InternalError": Weight.FAILED,
 }
 """Why a deletion does not go on by itself; for other reasons it does."""
+_TEMPLATES: Final = (
+    ("spec", "template", "spec", "infrastructureRef"),
+    ("spec", "template", "spec", "bootstrap", "configRef"),
+    ("spec", "machineTemplate", "spec", "infrastructureRef"),
+)
+"""Where objects that make machines name templates."""
 
 
 def of_condition(around: Surroundings, member: Member, bad: Condition, weight: Weight, more: str = "") -> Cause:
     """What a condition says, explained by the task of Proxmox VE that its message names."""
-    message = plain(bad.message).rstrip(".")
+    message = _with_names(member, plain(bad.message).rstrip("."))
     headline = f"{member.title}: {message or f'{bad.type} is {bad.status} ({bad.reason})'}"
     says = f"is being deleted ({bad.reason})" if bad.type == "Deleting" else _says(bad)
     evidence = (more,) if more else ()
@@ -159,6 +166,14 @@ def _maker(member: Member, reference: Reference) -> str:
     if reference.kind == "ProxmoxConnection":
         return "Make it with `nagaya proxmox connect`, or correct spec.connectionRef."
     return f"You make it: create {reference}, or correct the reference."
+
+
+def _with_names(member: Member, message: str) -> str:
+    """A message of Cluster API that says only of which kind the template is that does not exist, with its name."""
+    for reference in filter(None, (reference_at(member, *path) for path in _TEMPLATES)):
+        missing = rf"\b{re.escape(reference.kind)}(?= (?:and \w+ )?do(?:es)? not exist)"
+        message = re.sub(missing, f"{reference.kind} {reference.name}", message)
+    return message
 
 
 def _says(condition: Condition) -> str:

@@ -100,8 +100,8 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("ProxmoxMachine", "Stopped"): "Turn it on, or delete the Machine to replace it.",
     ("ProxmoxMachine", "Suspended"): "Resume it in Proxmox VE.",
     ("ProxmoxMachine", "IOError"): "Free space on the storage of its disks, then resume the VM.",
-    ("ProxmoxMachine", "HostUnreachable"): "Bring the host back. If it is lost for good, delete the Machine with "
-    "`spec.deletionPolicy: Release`.",
+    ("ProxmoxMachine", "HostUnreachable"): "Bring the host back. If it is lost for good, set "
+    "spec.deletionPolicy of the ProxmoxMachine to Release, and delete the Machine.",
     ("ProxmoxMachine", "WaitingForHost"): "Bring the host back. If it never comes back, set spec.deletionPolicy of the "
     "ProxmoxMachine to Release.",
     ("ProxmoxMachine", "VMNotFound"): "Delete the Machine to get another one.",

@@ -1,12 +1,14 @@
 """The kubeadm control plane of a fleet, decided by its controller's own planner.
 
 The planner asks the tenant for its Nodes, pods and etcd members. Nobody is asked here: whoever has a Node is taken to
-have all of these, and each machine that is not well now stays so.
+have all of these, and each machine that is not well now stays so, but for one that has just come.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
 import msgspec
 
@@ -35,6 +37,24 @@ from nagaya.controlplane.kubeadm.status import status
 from nagaya.controlplane.kubeadm.tenant_seen import COMPONENTS, EtcdSeen, MemberSeen, PodSeen, TenantSeen, pod_name
 from nagaya.insight.foresight.fleet import Fleet
 from nagaya.kube.conditions import is_false
+
+COMING: Final = timedelta(minutes=2)
+"""How long the parts of a control plane may be missing on a machine that has just become a Node."""
+
+
+def begin(fleet: Fleet) -> None:
+    """Machines that have just joined come up, as those do that are yet to come. What is ill for longer stays so."""
+    for machine in fleet.of_plane():
+        if machine.status.node_ref is None or machine.metadata.deleting:
+            continue
+        fresh = [
+            each.type
+            for each in machine.status.conditions
+            if each.type in COMPONENT_CONDITIONS
+            and each.status != "True"
+            and fleet.now - each.last_transition_time <= COMING
+        ]
+        fleet.says(machine.metadata.name, *fresh)
 
 
 def look_at_control_plane(fleet: Fleet) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,9 @@ from nagaya.insight.foresight.read import Future
 from nagaya.insight.foresight.rollout import Rollout
 
 _IMAGE: Final = "`nagaya proxmox image add` makes one."
+_VERSION_REFUSED: Final = re.compile(
+    r"cannot update Kubernetes version from v(?P<major>\d+)\.(?P<minor>\d+)\.\S+ to v\d+\.(?P<to>\d+)\."
+)
 
 
 class Severity(StrEnum):
@@ -48,7 +52,16 @@ def of_changes(changes: Iterable[Change]) -> Iterator[Doubt]:
             yield Doubt(Severity.WARNING, f"{each.title}: {each.note}.")
     for why, same in refused.items():
         more = f" and {len(same) - 1} more" if len(same) > 1 else ""
-        yield Doubt(Severity.ERROR, f"{same[0].title} ({same[0].source}){more} would be refused: {why}")
+        told = f"{same[0].title} ({same[0].source}){more} would be refused: {why}"
+        yield Doubt(Severity.ERROR, told, _of_refusal(why))
+
+
+def _of_refusal(why: str) -> str:
+    """What to do, where the server does not say it."""
+    found = _VERSION_REFUSED.search(why)
+    if found is None or int(found["to"]) <= int(found["minor"]) + 1:
+        return ""
+    return f"A control plane goes one minor version at a time: go to v{found['major']}.{int(found['minor']) + 1} first."
 
 
 def of_rollout(future: Future, rollout: Rollout) -> Iterator[Doubt]:

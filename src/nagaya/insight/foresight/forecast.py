@@ -10,6 +10,7 @@ from nagaya.infrastructure.proxmox.connection.opening import Opener
 from nagaya.insight.foresight import doubts
 from nagaya.insight.foresight.addresses import PoolNeed, needs, without_address
 from nagaya.insight.foresight.change import Change, Verb
+from nagaya.insight.foresight.dangling import dangling
 from nagaya.insight.foresight.doubts import Doubt, Severity
 from nagaya.insight.foresight.landing import HostRoom, Landing, Landings, land
 from nagaya.insight.foresight.move import Move
@@ -86,7 +87,7 @@ async def foresee(
     """What applying manifests would do. Raises what the client does when nothing can be asked at all."""
     rehearsed = await Rehearsal(client, manifests, namespace).all()
     changes = tuple(each.change for each in rehearsed)
-    found = [*doubts.of_changes(changes)]
+    found = [*doubts.of_changes(changes), *await dangling(client, kinds, rehearsed)]
     reader = Reader(client, kinds, rehearsed, world.clock.now())
     clusters = []
     for future in await reader.futures():
@@ -130,9 +131,9 @@ def foreseen(future: Future, site: Site | None) -> tuple[ClusterForecast, list[D
         "" if site is None else site.unknown,
     )
     told = [
-        *doubts.of_rollout(future, rollout),
         *doubts.of_landings(landings),
         *doubts.of_pools(pools, dry),
+        *doubts.of_rollout(future, rollout),  # last, as what stands still often does so for what was told before
     ]
     return cluster, told
 

@@ -14,15 +14,17 @@ from typing import Any, Final
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.insight.foresight.change import Change, Verb, differences
+from nagaya.insight.foresight.misspelt import meant
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, Forbidden, NotFound
-from nagaya.kube.patches import Apply
+from nagaya.kube.patches import KUBECTL, Apply
 from nagaya.kube.served_kinds import ServedKinds
 
-MANAGER: Final = "kubectl"
 _FORCE: Final = "`kubectl apply` takes them over; with --server-side only if --force-conflicts is given"
 _PREFIX: Final = re.compile(r"^failed to create typed patch object \([^)]*\): ")
 """What servers put before the field that does not fit."""
+_GO_VALUE: Final = re.compile(r"&value\.valueUnstructured\{Value:([^}]*)\}")
+"""How servers print a value that is no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class Rehearsal:
         return [await self._one(each) for each in self._manifests]
 
     async def _one(self, manifest: Manifest) -> Rehearsed:
+        if not manifest.api_version:
+            why = "apiVersion is missing. Say what the object is, such as apiVersion: cluster.x-k8s.io/v1beta2."
+            return _refused(manifest, manifest.namespace, why)
         try:
             kind = await self._kinds.of(manifest.api_version, manifest.kind)
         except LookupError as error:
@@ -121,7 +126,8 @@ class Rehearsal:
                 return _refused(manifest, namespace, why)
             return _refused(manifest, namespace, _explained(error))
         except ApiError as error:
-            return _refused(manifest, namespace, _explained(error))
+            why = _explained(error)
+            return _refused(manifest, namespace, f"{why}{await meant(self._client, kind, why)}")
         if before is None:
             return Rehearsed(_change(Verb.CREATE, manifest, namespace, note=note), None, after)
         fields = differences(before, after)
@@ -129,7 +135,7 @@ class Rehearsal:
         return Rehearsed(_change(verb, manifest, namespace, fields=fields, note=note), before, after)
 
     async def _dry_run(self, manifest: Manifest, kind: Kind[Untyped], namespace: str, *, force: bool) -> Untyped:
-        patch = Apply(manifest.content, MANAGER, force=force)
+        patch = Apply(manifest.content, KUBECTL, force=force)
         return await self._client.patch(kind, namespace, manifest.name, patch, dry_run=True)
 
     def _unserved(self, manifest: Manifest, why: str) -> Rehearsed:
@@ -170,7 +176,11 @@ def _explained(error: ApiError) -> str:
         return "; ".join(f"{each['field']}: {each.get('message', '')}".rstrip(".") for each in causes) + "."
     if isinstance(error, Forbidden):
         return f"{error.message.rstrip('.')}. If it is a right that is missing, ask for it; else correct what is named."
-    return f"{_PREFIX.sub('', error.message or str(error)).rstrip('.')}."
+    said = _PREFIX.sub("", error.message or str(error)).rstrip(".")
+    number = _GO_VALUE.search(said)
+    if number is not None and "expected string" in said:
+        return f"{_GO_VALUE.sub(number[1], said)}. Put it in quotes: '{number[1]}'."
+    return f"{said}."
 
 
 def _fields(error: ApiError) -> str:

@@ -42,6 +42,7 @@ def play(fleet: Fleet) -> Rollout:
     """Play it to its end. The fleet is changed."""
     most, quiet = len(fleet.machines), 0
     least: dict[str, tuple[int, int]] = {}
+    control_plane.begin(fleet)
     workers.count(fleet)
     for _ in range(MOST_LOOKS):
         before = _shown(fleet)

@@ -16,6 +16,7 @@ from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.api.untyped import Untyped
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.client.just_made import filled_in
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.cluster.pools import wanted_pools, zone_pools
 from nagaya.infrastructure.proxmox.connection.connections import Connected
@@ -116,7 +117,7 @@ async def _asked(
 ) -> Site:
     connected = await opened(client, world, named, open)
     try:
-        snapshot = await connected.proxmox.inventory.get()
+        snapshot = await filled_in(connected.proxmox, await connected.proxmox.inventory.get())
         machines = [(found, fleet.known[name]) for name in made if (found := proxmox_machine(fleet, name)) is not None]
         return Site(
             infrastructure,

@@ -25,7 +25,7 @@ def not_found(asked: Key, there: Collection[Key], whole: bool = True, what: str 
     elif there:
         hint = f" There are {what}s in {_listed(sorted({each.namespace for each in there}))}: add -n NAMESPACE."
     elif whole:
-        example = ": make one, for example from examples/04-simulated-cluster" if what == "Cluster" else ""
+        example = ": make one with `nagaya create cluster NAME`" if what == "Cluster" else ""
         hint = f" There are none at all{example}."
     else:
         hint = " There are none in this namespace, and you may not list those of others: add -n NAMESPACE."

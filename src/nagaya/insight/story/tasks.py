@@ -33,7 +33,8 @@ class Task:
     @property
     def what(self) -> str:
         """A sentence without its end."""
-        of = f" of VM {self.upid.id}" if self.upid.id else ""
+        # The id of a task is that of a VM, or the name of a storage: of a CD with boot data that is deleted.
+        of = f" of {'VM' if self.upid.id.isdigit() else 'storage'} {self.upid.id}" if self.upid.id else ""
         return f"task {self.upid.type}{of} began on host {self.upid.node}"
 
 

@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE: Final = 0.8
 LONGEST_PAUSE: Final = 30.0
+LASTING: Final = 3
+"""So many failures in a row are no hiccup: a server that does not answer once, or that goes for good, as tenants do,
+is worth no warning."""
 STEADY: Final = 5.0
 """A watch that lived this long, in seconds, is no sign of trouble when it ends."""
 
@@ -62,6 +65,7 @@ class Reflector(Generic[T]):
         """Set once the first list is in the store."""
         self.problem = ""
         """Why the server cannot be followed at present; empty when all is well."""
+        self._warned = ""
         self.unreadable: dict[Key, str] = {}
         """Objects that the server has and that are not what their kind says, with what is wrong with them."""
         self.events = 0
@@ -84,7 +88,7 @@ class Reflector(Generic[T]):
                 listed = False
             except (ApiError, NoAnswer, Undecodable) as error:
                 listed = listed and isinstance(error, _WATCH_AGAIN)
-                self._trouble(str(error))
+                self._trouble(str(error), passing=isinstance(error, NoAnswer) and self._failures < LASTING)
             except Exception as error:
                 listed = False
                 self._trouble(f"{type(error).__name__}: {error}", unexpected=True)
@@ -179,11 +183,16 @@ class Reflector(Generic[T]):
     def _well(self) -> None:
         if self.problem:
             log.info("%s: followed again", self._kind)
-            self.problem = ""
+            self.problem = self._warned = ""
 
-    def _trouble(self, sentence: str, *, unexpected: bool = False) -> None:
-        if sentence != self.problem:
+    def _trouble(self, sentence: str, *, unexpected: bool = False, passing: bool = False) -> None:
+        """`passing`: it may be over in a moment, so nobody has to be warned yet."""
+        if passing:
+            if sentence != self.problem:
+                log.info("%s: cannot be followed: %s", self._kind, sentence)
+        elif sentence != self._warned:
             log.warning("%s: cannot be followed: %s", self._kind, sentence, exc_info=unexpected)
+            self._warned = sentence
         self.problem = sentence
 
     async def _pause(self) -> None:

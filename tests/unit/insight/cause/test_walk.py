@@ -227,12 +227,17 @@ def test_machines_that_cannot_be_made_are_told_although_others_are_on_their_way(
         ("RollingOut", "True", "RollingOut", "Rolling out 3 machines"),
         ("ScalingUp", "True", "ScalingUp", blocked),
         version=CORE,
-        spec={"clusterName": "demo", "replicas": 4},
+        spec={
+            "clusterName": "demo",
+            "replicas": 4,
+            "template": {"spec": {"infrastructureRef": reference("BoatTemplate", "demo-boats")}},
+        },
     )
     machine_set = scene.add("MachineSet", "demo-workers-x", version=CORE, owner=deployment, spec={"replicas": 3})
     scene.machine("a", machine_set, ("Ready", "True", "Ready"), ("UpToDate", "False", "NotUpToDate", "* old"))
     first, second = why(scene).causes
-    assert first.headline == f"MachineDeployment demo-workers: {blocked}"
+    named = blocked.replace("BoatTemplate", "BoatTemplate demo-boats")
+    assert first.headline == f"MachineDeployment demo-workers: {named}"
     assert (first.weight, second.weight) == (Weight.HELD, Weight.WORKING)
 
 

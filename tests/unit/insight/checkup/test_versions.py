@@ -62,6 +62,11 @@ def test_without_an_answer_of_the_api_what_is_asked_for_counts() -> None:
     assert judged([machine("a", "v1.36.0")], wanted="v1.36.3").standing is Standing.OK
 
 
+def test_the_api_of_a_simulated_tenant_tells_nothing_of_its_version() -> None:
+    machines = [machine("c", "v1.37.1", plane=True), machine("w", "v1.37.1")]
+    assert judged(machines, "v1.36.3+nagaya.0.1.0", "v1.37.1").standing is Standing.OK
+
+
 def test_a_cluster_of_which_nothing_is_known_is_not_judged() -> None:
     assert check(Subject("demo"), None, []) is None
 

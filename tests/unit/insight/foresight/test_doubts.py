@@ -47,3 +47,19 @@ def test_equal_refusals_are_one() -> None:
     refused = [Change(Verb.REFUSE, "Machine", "a", name, "f.yaml", refusal="No.") for name in ("x", "y", "z")]
     (found,) = of_changes(refused)
     assert found.what == "Machine a/x (f.yaml) and 2 more would be refused: No."
+
+
+@pytest.mark.parametrize(
+    ("why", "remedy"),
+    [
+        (
+            "spec.version: Forbidden: cannot update Kubernetes version from v1.36.3 to v1.38.0.",
+            "A control plane goes one minor version at a time: go to v1.37 first.",
+        ),
+        ("spec.version: Forbidden: cannot update Kubernetes version from v1.36.3 to v1.35.0.", ""),
+        ("spec.replicas: Forbidden: no.", ""),
+    ],
+)
+def test_a_version_that_is_too_far_is_refused_with_the_next_one(why: str, remedy: str) -> None:
+    (found,) = of_changes([Change(Verb.REFUSE, "KubeadmControlPlane", "a", "x", "f.yaml", refusal=why)])
+    assert found.remedy == remedy

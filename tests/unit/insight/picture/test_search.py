@@ -18,7 +18,7 @@ HERE = Key("default", "demo")
         ([Key("team-a", "demmo")], "Did you mean demmo (-n team-a)?"),
         ([Key("default", "shop")], "There is: shop."),
         ([Key("team-a", "shop")], "There are Clusters in team-a: add -n NAMESPACE."),
-        ([], "There are none at all: make one, for example from examples/04-simulated-cluster."),
+        ([], "There are none at all: make one with `nagaya create cluster NAME`."),
     ],
 )
 def test_it_says_what_was_probably_meant(there: list[Key], hint: str) -> None:

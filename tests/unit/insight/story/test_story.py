@@ -101,6 +101,14 @@ def test_tasks_are_told_by_their_names_and_by_what_proxmox_says_of_them() -> Non
     assert ended.document()["log"] == ["cloning", "TASK ERROR: full"]
 
 
+def test_a_task_of_a_storage_is_not_called_one_of_a_vm() -> None:
+    scene = Scene()
+    scene.cluster()
+    scene.add("ProxmoxMachine", "a", status={"taskRef": UPID.replace(":qmclone:9000:", ":imgdel:shared:")})
+    (task,) = (each for each in story(scene.picture()) if each.task)
+    assert task.what == "task imgdel of storage shared began on host pve2"
+
+
 def test_a_task_that_several_objects_tell_of_is_told_once() -> None:
     scene = Scene()
     scene.cluster()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -158,6 +159,32 @@ def test_a_server_that_is_away_is_asked_less_and_less_and_found_again() -> None:
             await asyncio.sleep(65)
             assert names(cache) == ["a"]
             assert cache.unfollowed() == []
+
+    run(main())
+
+
+def test_a_server_that_stumbles_is_worth_no_warning_and_one_that_stays_away_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def warned() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+
+    async def main() -> None:
+        server = FakeServer()
+        async with caching(server) as cache:
+            server.down = True
+            server.drop_watches()
+            await asyncio.sleep(1)
+            server.down = False
+            await asyncio.sleep(60)
+            assert cache.unfollowed() == []
+            assert not warned()
+            server.down = True
+            server.drop_watches()
+            await asyncio.sleep(600)
+            (told,) = warned()
+            assert "cannot be followed" in told
+            server.down = False
 
     run(main())
 

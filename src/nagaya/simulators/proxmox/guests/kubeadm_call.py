@@ -6,6 +6,7 @@ knows its cluster: the address of the API, and what the kubelet says of the mach
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +20,7 @@ from nagaya.simulators.tenant.boot_data import KubeadmBoot, Unusable
 
 PORT: Final = 6443
 _GROUP: Final = "kubeadm.k8s.io/"
+_INSTALLED: Final = re.compile(r"nagaya-install-kubernetes['\" ]+v?(\d+\.\d+\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class KubeadmCall:
     """The address that the kubelet is told to use; empty if it may choose."""
     authority: CertificateAuthority | None = field(default=None, repr=False)
     """That of the cluster, if it comes with the boot data."""
+    installed: str = ""
+    """The version of Kubernetes that is installed before, on an image that has none."""
 
 
 def normalized(endpoint: str) -> str:
@@ -64,7 +68,13 @@ def read(user_data: str, config: CloudConfig, host: str) -> KubeadmCall | None:
         arguments.get("provider-id", ""),
         arguments.get("node-ip", "").partition(",")[0],
         _authority(files),
+        _installed(config.run),
     )
+
+
+def _installed(script: str) -> str:
+    found = _INSTALLED.search(script)
+    return f"v{found[1]}" if found is not None else ""
 
 
 def _documents(files: Mapping[str, bytes]) -> Iterator[tuple[str, dict[str, Any]]]:

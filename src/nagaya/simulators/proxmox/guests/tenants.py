@@ -266,7 +266,7 @@ class TenantMachine(PassiveMachine):
         return NodeSettings(
             name,
             provider_id=call.provider_id,
-            version=self._guests.version_of(self.machine),
+            version=call.installed or self._guests.version_of(self.machine),
             labels=boot.labels,
             taints=boot.taints,
             addresses=[("InternalIP", address)],

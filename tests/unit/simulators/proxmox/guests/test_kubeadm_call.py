@@ -15,6 +15,20 @@ def call(document: str, *files: str) -> KubeadmCall | None:
 
 
 @pytest.mark.parametrize(
+    ("commands", "version"),
+    [
+        ("runcmd:\n- [/usr/local/sbin/nagaya-install-kubernetes, '1.36.4', https://pkgs.example]\n", "v1.36.4"),
+        ("runcmd:\n- echo 1.36.4\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_version_that_is_installed_at_boot_is_known(commands: str, version: str) -> None:
+    found = call("apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n", commands)
+    assert found is not None
+    assert found.installed == version
+
+
+@pytest.mark.parametrize(
     ("given", "same"),
     [
         ("https://API.example:8443/path", "api.example:8443"),
