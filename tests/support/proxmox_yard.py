@@ -17,7 +17,7 @@ from nagaya.api.crd import render
 from nagaya.api.ipam.in_cluster_ip_pool import IN_CLUSTER_IP_POOLS
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
 from nagaya.api.kind import Kind
-from nagaya.api.proxmox import proxmox_cluster, proxmox_machine, proxmox_virtual_machine
+from nagaya.api.proxmox import proxmox_cluster, proxmox_connection, proxmox_machine, proxmox_virtual_machine
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS, ProxmoxCluster
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
@@ -56,6 +56,7 @@ KINDS = (
     cluster.DEFINITION,
     machine.DEFINITION,
     proxmox_cluster.DEFINITION,
+    proxmox_connection.DEFINITION,
     proxmox_machine.DEFINITION,
     proxmox_virtual_machine.DEFINITION,
     *PARTS["ipam"],

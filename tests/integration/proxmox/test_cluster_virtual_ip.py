@@ -42,7 +42,7 @@ async def bootstrap(plane: ProxmoxPlane) -> AsyncIterator[None]:
         await remotes.close()
 
 
-async def make_first_machine(plane: ProxmoxPlane) -> None:
+async def make_first_machine(plane: ProxmoxPlane, version: str = "v1.36.3") -> None:
     """A Machine of the control plane with its KubeadmConfig, as a control plane provider makes them."""
     labels = {"cluster.x-k8s.io/cluster-name": "shop", "cluster.x-k8s.io/control-plane": ""}
     metadata = {"name": "first", "namespace": NAMESPACE, "labels": labels}
@@ -50,7 +50,7 @@ async def make_first_machine(plane: ProxmoxPlane) -> None:
     host = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "ProxmoxMachine", "name": "first"}
     spec = {
         "clusterName": "shop",
-        "version": "v1.36.3",
+        "version": version,
         "bootstrap": {"configRef": config},
         "infrastructureRef": host,
     }
@@ -70,13 +70,7 @@ def test_capmox_304_412_the_user_names_a_pool_and_the_machines_hold_its_address(
             await plane.create(pool)
             await make_cluster(plane, controlPlaneEndpoint=None, controlPlaneEndpointPoolRef=POOL)
             await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
-            # What the core does: it takes over the endpoint, and says that the infrastructure is there.
-            endpoint = (await plane.get("ProxmoxCluster", "shop")).spec.control_plane_endpoint
-            await plane.merge(
-                "Cluster", "shop", {"spec": {"controlPlaneEndpoint": {"host": endpoint.host, "port": endpoint.port}}}
-            )
-            status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
-            await plane.merge("Cluster", "shop", status, subresource="status")
+            await provisioned(plane)
             await make_first_machine(plane)
             await plane.told("KubeadmConfig", "first", "DataSecretAvailable", "Available")
             pod = yaml.safe_load((await written(plane, "first"))[MANIFEST])
@@ -85,6 +79,36 @@ def test_capmox_304_412_the_user_names_a_pool_and_the_machines_hold_its_address(
             assert {"name": "port", "value": "6443"} in environment
 
     play(scenario)
+
+
+def test_capmox_389_the_first_machine_can_hold_the_address_while_kubeadm_is_at_work() -> None:
+    """There the address was lost in the middle of `kubeadm init`, and the machine waited for it for ever."""
+
+    async def scenario(plane: ProxmoxPlane) -> None:
+        async with bootstrap(plane):
+            await plane.create(credentials(plane), connection(insecure=True))
+            await make_cluster(plane, controlPlaneVirtualIP={"provider": "kube-vip"})
+            await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
+            await provisioned(plane)
+            await make_first_machine(plane, "v1.30.8")
+            await plane.told("KubeadmConfig", "first", "DataSecretAvailable", "Available")
+            pod = yaml.safe_load((await written(plane, "first"))[MANIFEST])
+            assert {"name": "address", "value": "10.0.0.5"} in pod["spec"]["containers"][0]["env"]
+            paths = [each["hostPath"]["path"] for each in pod["spec"]["volumes"] if "hostPath" in each]
+            assert any(each.endswith("/super-admin.conf") for each in paths), "admin.conf is of no use until the end"
+            told = await plane.get("ProxmoxCluster", "shop")
+            assert (told.spec.control_plane_endpoint.host, told.spec.control_plane_endpoint.port) == ("10.0.0.5", 6443)
+
+    play(scenario)
+
+
+async def provisioned(plane: ProxmoxPlane) -> None:
+    """What the core does: it takes over the endpoint, and says that the infrastructure is there."""
+    endpoint = (await plane.get("ProxmoxCluster", "shop")).spec.control_plane_endpoint
+    wish = {"controlPlaneEndpoint": {"host": endpoint.host, "port": endpoint.port}}
+    await plane.merge("Cluster", "shop", {"spec": wish})
+    status = {"status": {"initialization": {"infrastructureProvisioned": True}}}
+    await plane.merge("Cluster", "shop", status, subresource="status")
 
 
 async def written(plane: ProxmoxPlane, name: str) -> dict[str, str]:

@@ -232,7 +232,7 @@ def test_a_wrong_secret_is_told_and_shown_to_nobody(site: Site) -> None:
     assert "wrong-secret" not in done.stdout + done.stderr
 
 
-def test_with_a_management_api_its_connection_is_used_and_what_it_selects_stays(site: Site) -> None:
+def test_capmox_52_images_are_made_by_the_connection_that_machines_use_and_what_it_selects_stays(site: Site) -> None:
     with RunningServer() as server:
         site.kubeconfig = str(server.kubeconfig)
         with asyncio.Runner() as runner:

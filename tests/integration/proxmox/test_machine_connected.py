@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, RootOnly
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
@@ -104,5 +105,27 @@ def test_a_refusal_has_rights_looked_at_again() -> None:
             return isinstance(now, Link) and now.enters
 
         await plane.until("the new right is noticed", noticed)
+
+    play(scenario)
+
+
+def test_a_refusal_is_told_with_all_commands_that_grant_what_is_missing() -> None:
+    """PVE does not say what an upload was refused for, so it may be any of what is missing."""
+
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+        assert isinstance(link, Link)
+        roles = plane.datacenter.access.roles
+        roles["NagayaMachines"] -= {"VM.PowerMgmt"}
+        roles["NagayaImages"] -= {"Datastore.AllocateSpace"}
+        link.refused()
+        upload = Evidence("POST", "/nodes/pve1/storage/local/upload", status=403)
+        said = await link.remedy(Forbidden(upload))
+        assert said.startswith(" On any host run: ")
+        assert "NagayaMachines" in said
+        assert "NagayaImages" in said
+        assert "NagayaImages" not in await link.remedy(Forbidden(upload, "/vms/100", ("VM.PowerMgmt",)))
+        assert not await link.remedy(RootOnly(upload)), "no privilege helps"
 
     play(scenario)

@@ -29,7 +29,9 @@ def test_a_machine_of_a_host_that_died_is_destroyed_when_the_host_is_back() -> N
         (made,) = await yard.provisioned("a")
         yard.control.power_off(made.status.proxmox_node)
         await asyncio.sleep(120)
-        assert (await yard.says("a"))["VirtualMachineHealthy"][:2] == ("Unknown", "HostUnreachable")
+        said = await yard.says("a")
+        assert said["VirtualMachineHealthy"][:2] == ("Unknown", "HostUnreachable")
+        assert said["Ready"] == said["VirtualMachineHealthy"]
         await yard.delete("a")
         await asyncio.sleep(600)
         status, reason, message = (await yard.says("a"))["Deleting"]

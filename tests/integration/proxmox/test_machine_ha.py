@@ -137,8 +137,9 @@ def test_a_machine_whose_host_died_is_followed_to_where_the_ha_manager_starts_it
         await asyncio.sleep(60)
         yard.control.power_off(made.status.proxmox_node)
         await asyncio.sleep(60)
-        assert (await yard.says("a"))["Ready"][0] == "True"
+        assert (await yard.says("a"))["Ready"][:2] == ("Unknown", "HostUnreachable")
         await asyncio.sleep(240)
+        assert (await yard.says("a"))["Ready"][0] == "True"
         now = await yard.get("a")
         assert now.status.proxmox_node not in ("", made.status.proxmox_node)
         assert (await yard.says("a"))["VirtualMachineHealthy"][:2] == ("True", "Running")

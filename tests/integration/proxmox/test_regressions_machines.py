@@ -117,3 +117,42 @@ def test_capmox_724_processors_count_where_they_are_limited() -> None:
         await yard.provisioned("c")
 
     play(scenario)
+
+
+def test_csi_367_all_slots_but_that_of_the_boot_disk_are_left_to_a_csi_driver() -> None:
+    """A VM has thirty-one of them on its SCSI controller: whoever takes some takes volumes from its pods."""
+
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        made = await made_and_joined(yard)
+        config = vm(yard, made).config
+        assert [each for each in config if each.startswith("scsi") and each[4:].isdigit()] == ["scsi0"]
+        node, vmid = made.status.proxmox_node, made.spec.virtual_machine_id or 0
+        volumes, client = yard.there.emulator.datacenter.volumes, yard.there.client
+        for slot in range(1, 31):
+            volume = Volume("local-lvm", f"vm-9999-pvc-{slot}", "images", "raw", 1 << 30, 0, node, 9999, 1 << 20)
+            volumes[node, volume.id] = volume
+            await client.machines.configure(node, vmid, {f"scsi{slot}": volume.id})
+        await asyncio.sleep(300)
+        held = vm(yard, made).config
+        assert all(f"vm-9999-pvc-{slot}" in str(held[f"scsi{slot}"]) for slot in range(1, 31))
+        assert (await yard.says("a"))["Ready"][0] == "True"
+
+    play(scenario)
+
+
+def test_karpenter_70_a_network_without_dhcp_needs_none() -> None:
+    """A VNet of a VLAN zone has no DHCP server. The address is from a pool, and the boot data have it."""
+
+    async def scenario(yard: Yard) -> None:
+        datacenter = yard.there.emulator.datacenter
+        datacenter.zones["office"] = {"type": "vlan", "bridge": "vmbr0"}
+        datacenter.vnets["vnet7"] = {"zone": "office", "tag": 7}
+        await yard.cluster()
+        await yard.machine("a", network={"networkDevices": [{"name": "net0", "bridge": "vnet7", "defaultIPv4": True}]})
+        (made,) = await yard.provisioned("a")
+        assert "bridge=vnet7" in str(vm(yard, made).config["net0"])
+        addresses = [each.address for each in made.status.addresses if each.type == "InternalIP"]
+        assert addresses == ["10.0.0.10"]
+
+    play(scenario)

@@ -17,6 +17,8 @@ DISPENSABLE = frozenset({("/pool/nagaya", "VM.Clone"), ("/sdn/zones/localnetwork
 """What nothing fails without."""
 INVISIBLE = {("/pool/images", "VM.Audit"): "TemplateNotFound"}
 """What cannot be told from things that are not there: no list says that it leaves something out."""
+PAUSE, WAITED, SEEN = 300.0, 600.0, 90.0
+"""Seconds: a pause that has grown, how long that takes, and how soon it is over once it need not be."""
 NEEDED = [each for each in grants() if each not in DISPENSABLE]
 
 
@@ -39,6 +41,37 @@ def test_a_missing_privilege_is_named_and_once_granted_all_goes_on(path: str, pr
         async with town(Shop(1, 1)) as here:
             await here.begin()
             await live(here, (CREATE, SCALE_UP, SCALE_DOWN, HEAL, DELETE), before, during)
+
+    play(main())
+
+
+@pytest.mark.parametrize(
+    ("phase", "privilege"), [(SCALE_UP, "VM.PowerMgmt"), (SCALE_DOWN, "VM.PowerMgmt")], ids=["made", "deleted"]
+)
+def test_a_machine_does_not_wait_out_its_pause_once_the_privilege_is_granted(phase: Phase, privilege: str) -> None:
+    """The pause has grown to minutes by then; that the right is there is seen within one of them."""
+
+    async def longest_pause(here: Town) -> float:
+        now = here.world.clock.now()
+        later = [each.status.retry_after for each in await here.all("ProxmoxMachine")]
+        return max([(each - now).total_seconds() for each in later if each is not None], default=0.0)
+
+    async def main() -> None:
+        async with town(Shop(1, 1)) as here:
+            await here.begin()
+            await live(here, (CREATE,) if phase is SCALE_UP else (CREATE, SCALE_UP))
+            taken(here.datacenter, "/pool/nagaya", privilege)
+
+            async def during(here: Town, _: Phase) -> None:
+                async def waits() -> bool:
+                    return await longest_pause(here) >= PAUSE
+
+                await here.until("a machine waits for long", waits, WAITED)
+                taken(here.datacenter, "/pool/nagaya", privilege, back=True)
+                await asyncio.sleep(SEEN)
+                assert not await longest_pause(here), await here.story()
+
+            await live(here, (phase,), during=during)
 
     play(main())
 

@@ -94,6 +94,15 @@ class ProxmoxVirtualMachineStatus(Model):
     ] = ""
     task: Annotated[str, doc("The task of Proxmox VE that runs for it.", maxLength=512)] = ""
     message: Annotated[str, doc("What is waited for, or what went wrong.", maxLength=10240)] = ""
+    boot_data_on: Annotated[
+        tuple[str, ...],
+        doc(
+            "Hosts that the CD image with its boot data may be on, from before it is put there until it is known to be "
+            "removed: those that the VM has left, too.",
+            maxItems=100,
+            list_type="set",
+        ),
+    ] = ()
 
 
 class ProxmoxVirtualMachine(Resource):

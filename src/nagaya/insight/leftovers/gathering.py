@@ -17,6 +17,7 @@ from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxCo
 from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachine
 from nagaya.clusters.leftovers import Leftover, Untouched
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
+from nagaya.infrastructure.proxmox.connection.command import again
 from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.connection.establishing.management import Stored
 from nagaya.infrastructure.proxmox.connection.opening import Opener, examined, opened
@@ -201,10 +202,8 @@ async def _tokens(client: Client, connections: Iterable[ProxmoxConnection]) -> l
             stored = Stored(await client.get(CREDENTIALS, key.namespace, key.name))
         except ApiError:
             continue  # its connection says so itself
-        again = f"nagaya proxmox connect {each.spec.endpoints[0] if each.spec.endpoints else 'URL'}"
-        again += f" -n {each.metadata.namespace} --name {each.metadata.name}"
+        why = f"`nagaya proxmox connect` was interrupted (Secret {key} says so)."
         found += [
-            Untouched(f"token {token}", f"`nagaya proxmox connect` was interrupted (Secret {key} says so).", again)
-            for token in filter(None, (stored.making, *stored.leaving))
+            Untouched(f"token {token}", why, again(each)) for token in filter(None, (stored.making, *stored.leaving))
         ]
     return found

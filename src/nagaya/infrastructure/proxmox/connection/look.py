@@ -14,6 +14,9 @@ USUAL: Final = 60.0
 """Seconds until the next look, while all is well: hosts go on and off, and nothing tells."""
 LACKING: Final = 60.0
 """Seconds until privileges that were missing are looked for again, as nothing tells that they were granted."""
+FRESH: Final = 5.0
+"""Seconds that what is known of privileges may be old at a look for those that were missing: a refusal has them looked
+at, too, and leads to a look."""
 AWAY: Final = 30.0
 """Seconds until a data center that did not answer is asked again."""
 REFUSED: Final = 300.0
@@ -54,7 +57,7 @@ async def look(connections: Connections, reference: Reference, *, lacking: bool 
     connected = None
     try:
         connected = await connections.get(reference)
-        age = LACKING if lacking else PREFLIGHT
+        age = FRESH if lacking else PREFLIGHT
         connected = await connections.examined(reference, age, any_datacenter=True)
         return Look(connected, await connected.proxmox.inventory.get(SNAPSHOT))
     except (NoConnection, ProxmoxError) as problem:

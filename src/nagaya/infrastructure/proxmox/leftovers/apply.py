@@ -85,7 +85,7 @@ async def _without_vm(client: Client, proxmox: Proxmox, reservation: ProxmoxVirt
         held = await look(proxmox, reservation, frozenset())
         if held.found.presence in (Presence.ABSENT, Presence.FOREIGN):
             return held
-        next_one = removal(held.found, None)
+        next_one = removal(identity.vmid, held.found, None)
         if not isinstance(next_one.step, Stop | Destroy):
             raise Stays(f"VM {identity.vmid} ({identity.name}) stays. {next_one.message}")
         await _check_ownerless(client, reservation)

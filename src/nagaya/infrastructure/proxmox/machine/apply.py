@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from nagaya.api.cluster import labels
@@ -66,6 +66,7 @@ from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE
 log = logging.getLogger(__name__)
 
 HIGHEST_VMID: Final = 999_999_999
+_RESERVATION: Final = ("node", "phase", "task", "message", "bootDataOn")
 _FORMAT: Final = "format"
 _IGNITION: Final = "ignition"
 
@@ -153,8 +154,8 @@ async def let_go(rt: Runtime, api: Api, seen: Seen, step: GiveUpReservation | Le
     elif reservation is None:
         return
     elif isinstance(step, LeaveToReaper):
-        told = {"node": step.node, "phase": ProxmoxVirtualMachinePhase.ORPHANED.value}
-        await tell_reservation(api, reservation, told)
+        hosts = reservation.status.boot_data_on
+        await tell_reservation(api, reservation, step.node, ProxmoxVirtualMachinePhase.ORPHANED, hosts)
     else:
         if step.why:
             rt.recorder.warning(PROXMOX_MACHINES, seen.machine, "VMIDGivenUp", step.why)
@@ -168,11 +169,16 @@ async def give_up(rt: Runtime, api: Api, reservation: ProxmoxVirtualMachine) -> 
         await release(rt, api, PROXMOX_VIRTUAL_MACHINES, left, RESERVED)
 
 
-async def tell_reservation(api: Api, reservation: ProxmoxVirtualMachine, told: dict[str, str]) -> None:
-    """Write down in a reservation where its VM is, and how far."""
-    await api.status(
-        PROXMOX_VIRTUAL_MACHINES, reservation, told, fields=("node", "phase", "task", "message")
-    )  # fmt: skip
+async def tell_reservation(
+    api: Api,
+    reservation: ProxmoxVirtualMachine,
+    node: str,
+    phase: ProxmoxVirtualMachinePhase,
+    hosts: Collection[str],
+) -> None:
+    """Write down in a reservation where its VM is, how far, and which hosts may have its boot data."""
+    told = {"node": node, "phase": phase.value, **({"bootDataOn": [*hosts]} if hosts else {})}
+    await api.status(PROXMOX_VIRTUAL_MACHINES, reservation, told, fields=_RESERVATION)
 
 
 async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, reserving: set[tuple[str, int]]) -> None:

@@ -9,7 +9,7 @@ begins with a look, and a step that was done is not seen as missing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +19,7 @@ from nagaya.api.cluster.pause import why_paused
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachinePhase
 from nagaya.clusters.finalizer import release
@@ -36,12 +37,13 @@ from nagaya.infrastructure.proxmox.machine.apply import (
 from nagaya.infrastructure.proxmox.machine.changes import (
     OfAddress,
     OfCluster,
+    OfConnection,
     OfInfrastructure,
     of_machine,
     of_reservation,
 )
 from nagaya.infrastructure.proxmox.machine.handover import NotTaken
-from nagaya.infrastructure.proxmox.machine.health import MADE
+from nagaya.infrastructure.proxmox.machine.health import MADE, with_boot_data
 from nagaya.infrastructure.proxmox.machine.looking import look_around, without_link
 from nagaya.infrastructure.proxmox.machine.memory import Memory
 from nagaya.infrastructure.proxmox.machine.plan import failed, plan
@@ -57,6 +59,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
+from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
@@ -86,7 +89,14 @@ class ProxmoxMachines:
         self._links = links
         self._api = rt.api(MANAGER)
         self._memory = Memory()
+        self._of_connection = OfConnection(rt.cache)
         self.controller: Controller | None = None
+
+    def called(self, change: Change[ProxmoxConnection]) -> Iterable[Key]:
+        """The machines that need not wait out their pause any more, by a change of their connection."""
+        keys = [*self._of_connection(change)]
+        self._memory.called.update(keys)
+        return keys
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring a machine as far as it goes without waiting."""
@@ -110,11 +120,11 @@ class ProxmoxMachines:
             if made.hold:
                 await hold(self._api, machine)
                 continue
+            await self._reservation_told(seen)
             made, task = await self._run(seen, made)
             if made.release:
                 await self._release(machine)
                 return None
-            await self._reservation_told(seen, made)
             if made.step is not None and task is None and not made.failed and not made.rests:
                 continue  # it is done, and the next look tells more
             tell_after = None if made.silent else await self._tell(seen, machine, made, task)
@@ -202,14 +212,15 @@ class ProxmoxMachines:
             if promised is not None and row is not None and row.memory >= promised.memory:
                 # Hosts tell every 10 s how large their VMs are; until then the promise counts.
                 memory.promises.pop(uid)
-            if not made.failed and made.step is None and made.retry_after is None:
+            if not made.failed and made.step is None and made.retry_after is None and not made.keep:
                 memory.failures.pop(uid, None)
         elif made.failed and uid in memory.promises:
             # What failed may go elsewhere next time, and lets others go before it.
             memory.promises.pop(uid)
 
-    async def _reservation_told(self, seen: Seen, made: Plan) -> None:
-        """Where the VM is must be known also when the machine is gone."""
+    async def _reservation_told(self, seen: Seen) -> None:
+        """Where the VM is must be known also when the machine is gone; and, before they are put there, which hosts may
+        have its boot data."""
         reservation, found = seen.objects.reservation, seen.found
         if (
             reservation is None
@@ -218,13 +229,16 @@ class ProxmoxMachines:
             or seen.machine.metadata.deleting
         ):
             return
-        told = {"node": found.node, "phase": ProxmoxVirtualMachinePhase.PRESENT.value}
-        await tell_reservation(self._api, reservation, told)
+        await tell_reservation(
+            self._api, reservation, found.node, ProxmoxVirtualMachinePhase.PRESENT, with_boot_data(seen, found)
+        )
 
     async def _tell(self, seen: Seen, machine: ProxmoxMachine, made: Plan, task: Upid | None) -> float | None:
         now = self._rt.cache.get(PROXMOX_MACHINES, Key.of(machine))
         machine = now if now is not None and now.metadata.uid == machine.metadata.uid else machine
         told = status(seen, machine, made, task.text if task is not None else "")
+        if not made.keep:
+            self._memory.called.discard(Key.of(machine))  # what it has to wait for now is told
         return await self._api.news(PROXMOX_MACHINES, machine, told, NEWS, conditions=CONDITIONS, fields=FIELDS)
 
     async def _release(self, machine: ProxmoxMachine) -> None:
@@ -279,6 +293,7 @@ def controller(rt: Runtime, links: Links, *, workers: int = AT_A_TIME) -> Contro
             Watch(MACHINES, of_machine),
             Watch(CLUSTERS, OfCluster(rt.cache)),
             Watch(PROXMOX_CLUSTERS, OfInfrastructure(rt.cache)),
+            Watch(PROXMOX_CONNECTIONS, machines.called),
             Watch(PROXMOX_VIRTUAL_MACHINES, of_reservation),
             Watch(IP_ADDRESS_CLAIMS, OfAddress(rt.cache)),
         ],

@@ -15,7 +15,7 @@ from nagaya.infrastructure.proxmox.machine.memory import pause
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Eject, Erase, Plan, Resume, Said, Start
 from nagaya.infrastructure.proxmox.machine.waiting import for_node
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+from nagaya.infrastructure.proxmox.virtual_machine.found import NO_STRAYS, Found, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.removal import HOST_AGAIN, LOOK_AGAIN
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image
 
@@ -55,10 +55,10 @@ def healthy(seen: Seen) -> Said:
 def running(seen: Seen) -> Plan:
     """A machine that is made is watched; what is left of its boot data is removed. What fails is tried again after a
     pause, whatever else brings us here meanwhile: what is written of the failure does, for one."""
-    made, later = _watched(seen), seen.machine.status.retry_after
+    made, later = _watched(seen), seen.retry_after
     if made.step is None:
         return made
-    if later is not None and later > seen.now:
+    if later is not None:
         rest = (later - seen.now).total_seconds()
         return replace(made, step=None, retry_after=later, again_after=min(rest, HEALTH_AGAIN))
     if seen.task is not None and seen.task.phase is Phase.FAILED:
@@ -144,9 +144,26 @@ def _boot_data(seen: Seen, found: Found, told: Plan) -> Plan:
         return replace(told, step=Eject(found.node, slots, found.config.digest))
     if seen.leftovers:
         return replace(told, step=Eject(found.node, (), ""))
+    strays = found.strays or NO_STRAYS
+    if strays.images:
+        return replace(told, step=Eject(strays.images[0][0], (), ""))
+    if strays.unseen and told.healthy.holds:
+        told = replace(told, healthy=replace(told.healthy, message=strays.warning))
     if is_native(found.config) and not seen.erased:
         return replace(told, step=Erase(found.node)) if seen.erased is False else told
-    return replace(told, settled=True)
+    return replace(told, settled=not strays.unseen)
+
+
+def with_boot_data(seen: Seen, found: Found) -> tuple[str, ...]:
+    """The hosts that may have the CD image: from before it is put there, until a look has shown that it is not."""
+    known = seen.objects.hosts
+    if seen.settled:
+        return ()
+    if not seen.provisioned:
+        return tuple(dict.fromkeys((*known, found.node)))
+    if found.strays is None:
+        return known
+    return (*((found.node,) if seen.leftovers else ()), *found.strays.hosts)
 
 
 def slots_with_image(config: MachineConfig, vmid: int) -> tuple[str, ...]:

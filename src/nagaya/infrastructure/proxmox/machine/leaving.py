@@ -45,8 +45,8 @@ def leaving(seen: Seen) -> Plan:
     if seen.link is None or found is None:
         told = _goes(seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when that is so.")
         return replace(told, again_after=removal.HOST_AGAIN)
-    later = machine.status.retry_after
-    if later is not None and later > seen.now and _has_failed(machine):
+    later = seen.retry_after
+    if later is not None and _has_failed(machine):
         return replace(_goes(seen, "", ""), keep=True, again_after=(later - seen.now).total_seconds())
     if objects.reservation is None and found.presence is Presence.OURS:
         taken_in = adopting(seen)
@@ -55,7 +55,7 @@ def leaving(seen: Seen) -> Plan:
     grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
     if seen.task is not None and seen.task.ended and _is_over(seen, seen.task):
         seen = replace(seen, task=None)
-    next_step = removal.removal(found, seen.task, seen.leftovers, grace)
+    next_step = removal.removal(objects.vmid or 0, found, seen.task, seen.leftovers, grace)
     if found.presence is Presence.HIDDEN and not machine.spec.provider_id:
         next_step = replace(next_step, message=f"{next_step.message} {removal.UNFINISHED}")
     return _step(seen, next_step)
@@ -75,6 +75,8 @@ def _step(seen: Seen, made: removal.Removal) -> Plan:
     if isinstance(step, removal.GiveUp):
         return replace(told, step=GiveUpReservation(made.message))
     if isinstance(step, removal.Wait):
+        if step.remains:
+            return _last(seen, made.message)
         if step.host_off:
             if _policy(seen) == RELEASE:
                 return _leave_behind(seen, f"{made.message} The machine goes now, as its deletionPolicy says.")
@@ -113,11 +115,14 @@ def _has_failed(machine: ProxmoxMachine) -> bool:
     return found is not None and found.reason == Reason.DELETION_FAILED
 
 
-def _last(seen: Seen) -> Plan:
-    """The VM is gone, or there never was one."""
+def _last(seen: Seen, remains: str = "") -> Plan:
+    """The VM is gone, or there never was one. What may remain of its boot data where nobody can look keeps the
+    reservation and not the machine: the reaper sees to it."""
     told = _goes(seen, Reason.DELETING, "The VM is gone.")
     if any(not each.metadata.deleting for each in seen.objects.claims.values()):
         return replace(told, step=ReleaseClaims())
+    if remains and seen.objects.reservation is not None:
+        return _leave_behind(seen, remains)
     if seen.objects.reservation is not None:
         return replace(told, step=GiveUpReservation(""))
     return replace(told, release=True)

@@ -38,7 +38,7 @@ from nagaya.infrastructure.proxmox.machine.wish import (
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, look
+from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, look, strays
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
@@ -93,6 +93,7 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
         objects.uid in memory.settled,
         erased,
         looked_after,
+        Key.of(machine) in memory.called,
     )
 
 
@@ -155,7 +156,7 @@ async def _vm(
     if task is not None and not task.ended and not machine.status.initialization.provisioned:
         return Found(Presence.HIDDEN, objects.last_node, why="A task is at work on it."), ()
     if machine.metadata.deleting:
-        return await look(link.proxmox, identity, objects.last_node)
+        return await look(link.proxmox, identity, objects.last_node, objects.hosts)
     if settled(memory, objects, snapshot):
         row = snapshot.machines[identity.vmid]
         if await _state(rt, memory, link, row.node, identity.vmid) in _AS_IT_SHOULD_BE:
@@ -166,6 +167,8 @@ async def _vm(
         if slots_with_image(found.config, identity.vmid):
             return found, ()  # it is taken out of the drive first
         listed = await leftovers(link.proxmox, identity.vmid, found.node, (ISO,))
+        left = [each for each in objects.hosts if each != found.node]
+        found = replace(found, strays=await strays(link.proxmox, identity.vmid, left))
         return found, tuple(each for each in listed if each.endswith(f"iso/{boot_image(identity.vmid)}"))
     return found, ()
 

@@ -46,6 +46,8 @@ class Memory:
     waiting: dict[str, Key] = field(default_factory=dict)
     """Machines that wait for their turn to be cloned, by uid."""
     failures: dict[str, int] = field(default_factory=dict)
+    called: set[Key] = field(default_factory=set)
+    """Machines that need not wait out the pause after a failure: what it was for has changed."""
     heard: set[str] = field(default_factory=set)
     """Tasks whose end we will be told of."""
     settled: set[str] = field(default_factory=set)
@@ -122,6 +124,7 @@ class Memory:
 
     def gone(self, key: Key) -> None:
         """A machine that is gone, however it went."""
+        self.called.discard(key)
         if (uid := self.uids.pop(key, "")) != "":
             self.forget(uid)
 

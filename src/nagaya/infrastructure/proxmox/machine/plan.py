@@ -90,8 +90,8 @@ def plan(seen: Seen) -> Plan:
         return replace(_waits(Reason.WAITING_FOR_PROXMOX, seen.no_link), again_after=HOST_AGAIN)
     if FINALIZER not in machine.metadata.finalizers:
         return replace(_waits(Reason.WAITING_FOR_VMID, "The machine begins."), hold=True)
-    later = machine.status.retry_after
-    if later is not None and later > seen.now:
+    later = seen.retry_after
+    if later is not None:
         kept = _waits(Reason.TASK_FAILED, "It is tried again.")
         return replace(kept, keep=True, again_after=(later - seen.now).total_seconds())
     if seen.task is not None and not seen.task.ended:

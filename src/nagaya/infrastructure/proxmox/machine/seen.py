@@ -17,6 +17,7 @@ from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS, IPAddressClaim
 from nagaya.api.kind import Kind
 from nagaya.api.proxmox.addresses import METRIC_ANNOTATION
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS, ProxmoxCluster
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
 from nagaya.clusters.owners import is_a
@@ -117,6 +118,11 @@ class Objects:
         return bool(known) and known == own
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """Those that the CD image with its boot data may be on."""
+        return self.reservation.status.boot_data_on if self.reservation is not None else ()
+
+    @property
     def last_node(self) -> str:
         """Where the VM was last."""
         told = self.reservation.status.node if self.reservation is not None else ""
@@ -148,6 +154,14 @@ class Seen:
     """Whether boot data in the guest are known to be taken out; None if that is not known, or there are none."""
     managed: Managed | None = None
     """What the HA manager has of it, where it is to look after it."""
+    called: bool = False
+    """Whether it need not wait out the pause after a failure."""
+
+    @property
+    def retry_after(self) -> datetime | None:
+        """Until when nothing is tried after a failure; None if nothing is waited for."""
+        later = self.machine.status.retry_after
+        return later if later is not None and later > self.now and not self.called else None
 
     @property
     def machine(self) -> ProxmoxMachine:
@@ -165,6 +179,7 @@ def index(cache: Cache) -> None:
     kinds: tuple[Kind[Any], ...] = (
         PROXMOX_MACHINES,
         PROXMOX_CLUSTERS,
+        PROXMOX_CONNECTIONS,
         IP_ADDRESS_CLAIMS,
         IP_ADDRESSES,
         *_POOLS.values(),

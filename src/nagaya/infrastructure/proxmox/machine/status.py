@@ -73,7 +73,7 @@ def status(seen: Seen, machine: ProxmoxMachine, plan: Plan, task: str = "") -> P
     )
     wanted = [paused("")]
     if not plan.keep:
-        wanted += [provisioned_condition(plan), healthy(plan), deleting(machine, plan), ready(machine, plan)]
+        wanted += [provisioned_condition(plan), healthy(plan), deleting(machine, plan), ready(seen, machine, plan)]
     return _set(machine, told, seen.now, *wanted)
 
 
@@ -99,14 +99,17 @@ def deleting(machine: ProxmoxMachine, plan: Plan) -> Condition:
     return _said(Type.DELETING, plan.deleting)
 
 
-def ready(machine: ProxmoxMachine, plan: Plan) -> Condition:
-    """Whether the machine is of use: made, and not known to be ill. A host that cannot be asked makes nothing unready:
-    the node itself tells whether it is alive."""
+def ready(seen: Seen, machine: ProxmoxMachine, plan: Plan) -> Condition:
+    """Whether the machine is of use: made, and not known to be ill. Nobody knows of one whose host is off. That it
+    cannot be asked how the VM is makes nothing unready: its Node tells whether it is alive, and machines that are not
+    ready are the first that a rollout removes."""
     if machine.metadata.deleting:
         return condition(Type.READY, False, Reason.DELETING, plan.deleting.message if plan.deleting else "")
     for said in (plan.made, plan.healthy):
         if said.holds is False:
             return condition(Type.READY, False, said.reason, said.message)
+    if seen.found is not None and seen.found.host_off:
+        return condition(Type.READY, "Unknown", plan.healthy.reason, plan.healthy.message)
     return condition(Type.READY, True, Reason.READY)
 
 

@@ -7,10 +7,11 @@ from functools import partial
 from nagaya.api.proxmox.life import ISO, NATIVE
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
-from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
+from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError, RootOnly
 from nagaya.infrastructure.proxmox.connection.connections import Connected, Connections
 from nagaya.infrastructure.proxmox.connection.reference import NoConnection, Reference
 from nagaya.infrastructure.proxmox.privileges.granting import command_for
+from nagaya.infrastructure.proxmox.privileges.missing import commands
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 
 
@@ -57,20 +58,20 @@ class ConnectedLinks:
         )
 
     async def _remedy(self, reference: Reference, error: Forbidden) -> str:
-        """The command that grants what was missing. Roles are granted whole and at places of their own, so it takes the
+        """The commands that grant what was missing. Roles are granted whole and at places of their own, so it takes the
         look at all privileges that a refusal leads to."""
         try:
             connected = await self._connections.examined(reference)
         except (NoConnection, ProxmoxError):
             return ""
         checked, findings = connected.preflight, connected.findings
-        if checked is None or findings is None:
+        if checked is None or findings is None or isinstance(error, RootOnly):
             return ""
         # Of an upload that is refused, PVE does not say what is missing for it.
         named = [each for each in checked.missing if not error.privileges or each.privilege in error.privileges]
-        command = (
-            named[0].command
-            if named
-            else command_for(error.path, error.privileges, findings.version.release, findings.subject)
-        )
-        return f" On any host run: {command}" if command else ""
+        lines = commands(named)
+        if not named and (
+            line := command_for(error.path, error.privileges, findings.version.release, findings.subject)
+        ):
+            lines = (line,)
+        return f" On any host run: {'; '.join(lines)}" if lines else ""

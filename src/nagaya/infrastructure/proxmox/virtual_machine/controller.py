@@ -8,6 +8,7 @@ gone. That a machine is gone is asked of the API server itself, as a cache need 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
@@ -82,7 +83,7 @@ class ProxmoxVirtualMachines:
         spec = reservation.spec
         identity = Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool)
         task = self._task(key, reservation, link)
-        found, leftovers = await look(link.proxmox, identity, reservation.status.node)
+        found, leftovers = await look(link.proxmox, identity, reservation.status.node, reservation.status.boot_data_on)
         orphaned = is_left(reservation)
         if not orphaned and found.presence not in (Presence.ABSENT, Presence.FOREIGN):
             why = (
@@ -90,9 +91,10 @@ class ProxmoxVirtualMachines:
                 f"on {found.node} is not: nobody said that it may go. Destroy it, and this reservation goes too."
             )
             return await self._tell(reservation, message=why, again=STRAY_AGAIN)
-        if not orphaned and leftovers:
-            leftovers = ()  # disks without a VM are as little ours to remove as the VM was
-        made = removal.removal(found, task, leftovers)
+        if not orphaned:
+            # Disks without a VM are as little ours to remove as the VM was.
+            found, leftovers = replace(found, strays=None), ()
+        made = removal.removal(spec.vmid, found, task, leftovers)
         step = made.step
         log.info("reservation %s: %s", key.name, made.message)
         if isinstance(step, removal.Gone | removal.GiveUp):

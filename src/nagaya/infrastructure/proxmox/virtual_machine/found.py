@@ -34,6 +34,31 @@ class Identity:
     """For a VM that has no marker of ours yet: the UUID that it is known by instead."""
 
 
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """What is known of the CD image with the boot data on hosts that a VM has left, or had been on when it went."""
+
+    images: tuple[tuple[str, str], ...] = ()
+    """Host and volume."""
+    unseen: tuple[tuple[str, str], ...] = ()
+    """Host, and a clause that says why nobody can look there now."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Those that have the image, or may have it."""
+        return tuple(dict.fromkeys(host for host, _ in (*self.images, *self.unseen)))
+
+    @property
+    def warning(self) -> str:
+        """What is to be said of those where nobody can look."""
+        where = ", ".join(host for host, _ in self.unseen)
+        why = "; ".join(why for _, why in self.unseen)
+        return f"The CD image with its boot data may still be on {where} ({why}): it is removed when that is over."
+
+
+NO_STRAYS: Final = Strays()
+
+
 class Presence(Enum):
     """What is under the VMID."""
 
@@ -70,8 +95,12 @@ class Found:
     ha_state: str = ""
     """What the HA manager says of it; empty if it does not look after it."""
 
+    host_off: bool = False
+    """Whether its host is off, as the cluster says; else one that does not answer may be well."""
     forbidden: bool = False
     """Whether the credentials may not see it."""
+    strays: Strays | None = None
+    """Its boot data on other hosts; None if nobody has looked."""
 
     @property
     def managed(self) -> bool:
@@ -95,7 +124,7 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         return Found(Presence.HIDDEN, why=why, forbidden=True)
     ha_state = row.ha_state if row is not None else ""
     if (off := _off(proxmox, snapshot, node)) is not None:
-        return Found(Presence.UNREACHABLE, node, why=off, ha_state=ha_state)
+        return Found(Presence.UNREACHABLE, node, why=off, ha_state=ha_state, host_off=True)
     try:
         config = await proxmox.machines.config(node, vmid)
         status = await proxmox.machines.status(node, vmid)

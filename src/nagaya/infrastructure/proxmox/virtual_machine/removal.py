@@ -13,7 +13,7 @@ from typing import Final
 
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.infrastructure.proxmox.client import Phase, TaskState
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+from nagaya.infrastructure.proxmox.virtual_machine.found import NO_STRAYS, Found, Presence
 
 LOOK_AGAIN: Final = 5.0
 """Seconds until a VM is looked for again where no task tells: while it moves, or is locked by others."""
@@ -64,6 +64,8 @@ class Wait:
     """Whether something went wrong, so that longer and longer pauses are made."""
     unfinished: bool = False
     """Whether a clone is waited for."""
+    remains: bool = False
+    """Whether the VM is gone, and only its boot data may be left where nobody can look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,9 @@ class Removal:
     message: str
 
 
-def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (), grace: int = 0) -> Removal:
+def removal(
+    vmid: int, found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (), grace: int = 0
+) -> Removal:
     """What comes next. `leftovers` are volumes under the VMID, listed before the id was found to be free."""
     deleting = Reason.DELETING
     if task is not None and not task.ended:
@@ -97,6 +101,14 @@ def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (
         if leftovers:
             volume = leftovers[0]
             return Removal(RemoveVolume(found.node, volume), deleting, f"The VM is gone; {volume} is removed.")
+        strays = found.strays or NO_STRAYS
+        if strays.images:
+            host, volume = strays.images[0]
+            why = f"The VM is gone; {volume} is removed from {host}, which it had left."
+            return Removal(RemoveVolume(host, volume), deleting, why)
+        if strays.unseen:
+            why = f"The VM is gone. {strays.warning}"
+            return Removal(Wait(HOST_AGAIN, remains=True), Reason.WAITING_FOR_HOST, why)
         return Removal(Gone(), deleting, "The VM, its disks and its boot data are gone.")
     if found.presence is Presence.FOREIGN:
         return Removal(GiveUp(), deleting, found.why)
@@ -119,8 +131,8 @@ def removal(found: Found, task: TaskState | None, leftovers: tuple[str, ...] = (
         return Removal(Wait(failed=True), Reason.DELETION_FAILED, failure(task))
     if found.lock and found.lock != "destroyed":
         why = (
-            f"The VM on {found.node} is locked ({found.lock}) by another operation. If none runs any more, "
-            f"`qm unlock` on the host frees it."
+            f"VM {vmid} on {found.node} is locked ({found.lock}) by another operation. If none runs any more, "
+            f"`qm unlock {vmid}` on the host frees it."
         )
         return Removal(Wait(LOOK_AGAIN), Reason.DELETION_FAILED, why)
     if found.running and found.managed and task is not None and task.upid.type == HA_STOP:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity, Presence, find
+from nagaya.infrastructure.proxmox.virtual_machine.found import NO_STRAYS, Found, Identity, Presence, Strays, find
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
 
 log = logging.getLogger(__name__)
@@ -24,8 +25,10 @@ def boot_image(vmid: int) -> str:
     return f"user-data-{vmid}.iso"
 
 
-async def look(proxmox: Proxmox, identity: Identity, last_node: str) -> tuple[Found, tuple[str, ...]]:
-    """What is under the VMID; if nothing is, what is left on storages.
+async def look(
+    proxmox: Proxmox, identity: Identity, last_node: str, hosts: Collection[str] = ()
+) -> tuple[Found, tuple[str, ...]]:
+    """What is under the VMID; if nothing is, what is left on storages. `hosts` are all that may have its boot data.
 
     Volumes are listed before the id is found to be free. So none of them can be that of a new VM of this id: its
     configuration would have been there first.
@@ -35,9 +38,14 @@ async def look(proxmox: Proxmox, identity: Identity, last_node: str) -> tuple[Fo
         return found, ()
     listed = await leftovers(proxmox, identity.vmid, last_node)
     if not listed:
+        own = (await proxmox.inventory.get()).hosts.get(last_node)
+        is_done = own is not None and own.online
+        elsewhere = [each for each in hosts if each != last_node or not is_done]
+        found = replace(found, strays=await strays(proxmox, identity.vmid, elsewhere))
+    if not listed and not (found.strays or NO_STRAYS).images:
         return found, ()
     again = await find(proxmox, identity, last_node)
-    return again, listed if again.presence is Presence.ABSENT else ()
+    return (replace(again, strays=found.strays), listed) if again.presence is Presence.ABSENT else (again, ())
 
 
 async def leftovers(
@@ -64,6 +72,30 @@ async def leftovers(
         except (Forbidden, NotFound):
             continue
     return tuple(sorted(left))
+
+
+async def strays(proxmox: Proxmox, vmid: int, hosts: Iterable[str]) -> Strays:
+    """The boot image of a VMID on storages that hosts have for themselves. Who moves a VM leaves it behind there."""
+    snapshot = await proxmox.inventory.get()
+    images: list[tuple[str, str]] = []
+    unseen: list[tuple[str, str]] = []
+    for name in hosts:
+        if (host := snapshot.hosts.get(name)) is None:
+            continue  # it is no part of the cluster any more, and what it has is out of anybody's reach
+        if not host.online:
+            unseen.append((name, f"host {name} is off"))
+            continue
+        for storage in snapshot.storages_on(name):
+            if storage.shared or ISO not in storage.contents:
+                continue
+            try:
+                listed = await proxmox.storages.content(name, storage.name, content=ISO)
+                images += [(name, each.id) for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
+            except NotFound:
+                continue
+            except ProxmoxError as error:
+                unseen.append((name, f"storage {storage.name} of {name} cannot be listed: {error.why}"))
+    return Strays(tuple(images), tuple(unseen))
 
 
 async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | RemoveVolume) -> Upid | None:

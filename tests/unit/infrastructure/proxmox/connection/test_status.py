@@ -147,8 +147,14 @@ def test_no_quorum_says_which_hosts_are_off() -> None:
     assert found["Ready"][0] == "False"
 
 
-def test_an_old_version_and_another_data_center_are_refused() -> None:
-    assert told(seen(version="7.4.1"))["Ready"][1] == "VersionTooOld"
+@pytest.mark.parametrize(("version", "too_old"), [("7.4.1", True), ("8.0.3", False), ("9.2.11", False)])
+def test_capmox_528_which_versions_are_supported_is_told_by_the_connection(version: str, too_old: bool) -> None:
+    _, reason, message = told(seen(version=version))["Ready"]
+    assert (reason == "VersionTooOld") == too_old
+    assert (message == f"Proxmox VE {version} is too old: 8.0 is the first that is supported.") == too_old
+
+
+def test_another_data_center_is_refused() -> None:
     before = connection(datacenter="other")
     assert told(seen(), before)["Ready"][1] == "DatacenterChanged"
     assert status(before, seen(), Plan(hold=True), NOW).datacenter == "other"

@@ -9,12 +9,13 @@ import pytest
 
 from nagaya.infrastructure.proxmox.client import Phase
 from nagaya.infrastructure.proxmox.image.checksum import Checksum
+from nagaya.infrastructure.proxmox.image.image import Image
 from nagaya.infrastructure.proxmox.image.marker import RETIRED
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
 from nagaya.simulators.proxmox.faults.fault import Steps, TaskFault, TaskKind
 from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.state.guest import Guest
-from support.proxmox_image_lab import digest, image_lab, on_local_disks
+from support.proxmox_image_lab import URL, digest, image_lab, on_local_disks
 from support.virtual_run import run
 
 
@@ -256,5 +257,21 @@ def test_a_storage_is_made_to_take_images_if_that_was_asked_for() -> None:
             assert result.complete
             assert "import" in it.center.emulator.datacenter.storages["local"].contents
             assert "iso" in it.center.emulator.datacenter.storages["local"].contents
+
+    run(main())
+
+
+def test_cappx_167_without_the_image_no_vm_is_made_and_it_is_told_what_was_not_found() -> None:
+    """There the VM was made first, and its disk was an image that nobody had fetched."""
+
+    async def main() -> None:
+        async with image_lab(hosts=1) as it:
+            nowhere = Image("debian-13", URL, Checksum("sha512", digest("first")))
+            result = await it.add(on_local_disks(nowhere))
+            (outcome,) = result.hosts
+            assert "download failed" in outcome.problem
+            assert f"pve1 does not reach the server of {URL}" in outcome.problem
+            assert not it.images()
+            assert it.asked("POST /nodes/pve1/qemu") == 0
 
     run(main())

@@ -6,17 +6,22 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
-from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, NamespacedConnectionReference
+from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachineStatus
+from nagaya.api.proxmox.proxmox_virtual_machine import (
+    PROXMOX_VIRTUAL_MACHINES,
+    NamespacedConnectionReference,
+    ProxmoxVirtualMachineStatus,
+)
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, TaskState, upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
-from nagaya.infrastructure.proxmox.machine.health import HEALTH_AGAIN, running
+from nagaya.infrastructure.proxmox.machine.health import HEALTH_AGAIN, running, with_boot_data
 from nagaya.infrastructure.proxmox.machine.memory import pause
 from nagaya.infrastructure.proxmox.machine.seen import Objects, Seen
 from nagaya.infrastructure.proxmox.machine.steps import Eject
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, Strays
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from support.builders import NOW, date
 from support.builders import cluster as cluster_draft
@@ -93,3 +98,46 @@ def test_a_vm_that_may_not_be_read_is_not_taken_for_one_whose_host_is_off(forbid
     hidden = Found(Presence.HIDDEN, "pve1", why="VM 103 on pve1 may not be read.", forbidden=forbidden)
     told = running(replace(seen(), found=hidden)).healthy
     assert (told.holds, told.reason) == (None, reason)
+
+
+def test_boot_data_on_a_host_that_the_vm_has_left_are_removed_there() -> None:
+    here = replace(seen(), leftovers=())
+    assert here.found is not None
+    left = replace(here.found, strays=Strays((("pve2", IMAGE),)))
+    assert running(replace(here, found=left)).step == Eject("pve2", (), "")
+
+
+def test_boot_data_on_a_host_that_is_off_are_told_and_not_forgotten() -> None:
+    here = replace(seen(), leftovers=())
+    assert here.found is not None
+    off = replace(here.found, strays=Strays(unseen=(("pve2", "host pve2 is off"),)))
+    made = running(replace(here, found=off))
+    assert made.step is None
+    assert not made.settled
+    assert made.healthy.holds, "the machine is of use"
+    assert "may still be on pve2" in made.healthy.message
+    assert running(replace(here, found=replace(here.found, strays=Strays()))).settled
+
+
+def test_who_is_called_does_not_wait_out_the_pause() -> None:
+    waiting = seen(retryAfter=date(NOW + timedelta(seconds=300)))
+    assert running(waiting).step is None
+    assert isinstance(running(replace(waiting, called=True)).step, Eject)
+
+
+def test_which_hosts_may_have_boot_data_is_known_from_before_the_upload_until_a_look_has_shown_otherwise() -> None:
+    here = replace(seen(), leftovers=())
+    found, reservation = here.found, here.objects.reservation
+    assert found is not None
+    assert reservation is not None
+    status = ProxmoxVirtualMachineStatus(node="pve2", boot_data_on=("pve2",))
+    told = replace(here.objects, reservation=msgspec.structs.replace(reservation, status=status))
+    here = replace(here, objects=told)
+    young = msgspec.structs.replace(here.machine, status=ProxmoxMachineStatus())
+    assert with_boot_data(replace(here, objects=replace(told, machine=young)), found) == ("pve2", "pve1")
+    assert with_boot_data(here, found) == ("pve2",), "nobody has looked"
+    left = replace(found, strays=Strays((("pve2", IMAGE),), (("pve3", "host pve3 is off"),)))
+    assert with_boot_data(here, left) == ("pve2", "pve3")
+    assert with_boot_data(replace(here, leftovers=(IMAGE,)), replace(found, strays=Strays())) == ("pve1",)
+    assert with_boot_data(here, replace(found, strays=Strays())) == ()
+    assert with_boot_data(replace(here, settled=True), found) == ()

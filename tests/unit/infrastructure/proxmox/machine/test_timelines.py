@@ -462,11 +462,28 @@ def test_a_guest_that_stands_still_is_told_and_makes_the_machine_unready() -> No
 def test_a_host_that_cannot_be_asked_makes_no_machine_unready() -> None:
     world = beginning()
     world.run(provisioned)
-    world.found = Found(Presence.UNREACHABLE, "pve1", why="Host pve1 is off.")
+    world.found = Found(Presence.UNREACHABLE, "pve1", why="pve1 is unreachable: Connection timed out.")
     world.step()
     conditions = {each.type: (each.status, each.reason) for each in world.objects.machine.status.conditions}
     assert conditions["VirtualMachineHealthy"] == ("Unknown", "HostUnreachable")
     assert conditions["Ready"] == ("True", "Ready")
+
+
+def test_nobody_knows_whether_a_machine_is_ready_whose_host_is_off() -> None:
+    world = beginning()
+    world.run(provisioned)
+    here = world.found
+    world.found = Found(Presence.UNREACHABLE, "pve1", why="Host pve1 is off.", host_off=True)
+    world.step()
+    conditions = {
+        each.type: (each.status, each.reason, each.message) for each in world.objects.machine.status.conditions
+    }
+    why = "Host pve1 is off. Whether the VM runs is not known."
+    assert conditions["VirtualMachineHealthy"] == ("Unknown", "HostUnreachable", why)
+    assert conditions["Ready"] == ("Unknown", "HostUnreachable", why)
+    world.found = here
+    world.step()
+    assert {each.type: each.status for each in world.objects.machine.status.conditions}["Ready"] == "True"
 
 
 def test_a_machine_waits_for_those_whom_it_needs_and_says_for_whom() -> None:

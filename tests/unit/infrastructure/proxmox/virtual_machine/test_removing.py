@@ -6,11 +6,14 @@ import asyncio
 
 import pytest
 
+from nagaya.infrastructure.proxmox.boot import iso9660
+from nagaya.infrastructure.proxmox.client import Upload
 from nagaya.infrastructure.proxmox.client.errors import WrongState
-from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, find
+from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence, Strays, find
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, Stop
-from nagaya.infrastructure.proxmox.virtual_machine.removing import remove
+from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, look, remove, strays
+from nagaya.simulators.proxmox.control.control import Control
 from support.proxmox_transport import DataCenter, data_center
 from support.virtual_run import run
 
@@ -67,5 +70,57 @@ def test_a_vm_is_not_destroyed_while_a_storage_of_its_disks_cannot_be_reached() 
             assert task is not None
             await there.client.tasks.wait(task)
             assert not [each for each in there.emulator.datacenter.volumes.values() if each.vmid == 100]
+
+    run(main())
+
+
+async def left(there: DataCenter, node: str, storage: str = "local") -> str:
+    """The CD image with the boot data of VM 100, on a storage of a host."""
+    file = Upload(
+        boot_image(100), iso9660.image("cidata", {"user-data": b"secret"}, there.client.calls.world.clock.now())
+    )
+    await there.client.tasks.wait(await there.client.storages.upload(node, storage, "iso", file))
+    return f"{storage}:iso/{boot_image(100)}"
+
+
+def test_the_image_of_a_vm_is_found_on_hosts_that_it_may_be_on() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            image = await left(there, "pve2")
+            assert await strays(there.client, 100, ("pve1", "pve2", "gone")) == Strays((("pve2", image),))
+            assert await strays(there.client, 101, ("pve2",)) == Strays()
+            there.transport.sent.clear()
+            assert await strays(there.client, 100, ()) == Strays()
+            assert there.transport.sent == [], "who has left no host behind asks nobody"
+
+    run(main())
+
+
+def test_a_host_that_is_off_and_a_storage_that_does_not_answer_are_told_as_unseen() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            await left(there, "pve2")
+            Control(there.emulator).power_off("pve1")
+            await asyncio.sleep(15)
+            there.emulator.datacenter.storages["local"].reachable = False
+            found = await strays(there.client, 100, ("pve1", "pve2"))
+            assert found.images == ()
+            assert found.hosts == ("pve1", "pve2")
+            assert "host pve1 is off" in found.warning
+            assert "storage local of pve2 cannot be listed" in found.warning
+
+    run(main())
+
+
+def test_what_a_vm_that_is_gone_has_left_on_other_hosts_is_found_after_what_is_on_its_own() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            image = await left(there, "pve1")
+            await left(there, "pve2")
+            found, listed = await look(there.client, OURS, "pve2", ("pve2", "pve1"))
+            assert (found.presence, found.node, listed) == (Presence.ABSENT, "pve2", (image,))
+            await there.client.tasks.wait(await there.client.storages.delete("pve2", image))
+            found, listed = await look(there.client, OURS, "pve2", ("pve2", "pve1"))
+            assert (found.node, found.strays, listed) == ("pve2", Strays((("pve1", image),)), ())
 
     run(main())
