@@ -6,6 +6,7 @@ servers of all tests begin with the records that came of it. They share nothing 
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -36,9 +37,22 @@ async def start_prepared(world: World) -> ApiServer:
 
 
 @cache
-def _seed() -> Seed:
-    """Made in a thread and a loop of its own, so that no test is at another time for having come first."""
+def tenant_seed() -> Seed:
+    """What every simulated cluster begins with."""
 
+    async def make() -> Seed:
+        server = await ApiServer.start(Config(), virtual_world(0))
+        try:
+            await server.settled()
+            return Seed(server.store)
+        finally:
+            await server.stop()
+
+    return _apart(make())
+
+
+@cache
+def _seed() -> Seed:
     async def make() -> Seed:
         world = virtual_world(0)
         server = await ApiServer.start(Config(rules=ADMISSION), world)
@@ -51,5 +65,10 @@ def _seed() -> Seed:
             await client.close()
             await server.stop()
 
+    return _apart(make())
+
+
+def _apart(making: Coroutine[None, None, Seed]) -> Seed:
+    """Made in a thread and a loop of its own, so that no test is at another time for having come first."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run, make()).result()
+        return thread.submit(run, making).result()

@@ -41,6 +41,7 @@ from nagaya.kube.transport import Transport
 from nagaya.world import World
 
 if TYPE_CHECKING:
+    from nagaya.controlplane.hosted.host.host import Host
     from nagaya.controlplane.hosted.host.settings import HostSettings
     from nagaya.controlplane.hosted.pods.settings import PodSettings
     from nagaya.infrastructure.proxmox.client.transport import Transport as ProxmoxTransport
@@ -111,6 +112,7 @@ class Plane:
         namespaces: Collection[str] = (),
         watch_filter: str = "",
         hosting: HostSettings | None = None,
+        host: Callable[[HostSettings, World], Host] | None = None,
         pods: PodSettings | None = None,
         proxmox: Callable[[], ProxmoxTransport] | None = None,
         dialers: MakeDialer | None = None,
@@ -120,10 +122,11 @@ class Plane:
 
         With `namespaces` nothing outside of them exists for this process. With `watch_filter` only objects that have
         the label cluster.x-k8s.io/watch-filter with this value are looked after. `hosting` says where on this machine
-        hosted control planes are; without it there can be none, whatever the parts. With `pods` they are pods of the
-        management cluster, and only data stores that Nagaya itself runs are on this machine. `proxmox` makes ways to
-        hosts of Proxmox VE: HTTPS unless told otherwise. `dialers` makes ways to pods of tenants: through their API
-        unless told otherwise. `keys` makes the keys of authorities: in threads unless told otherwise.
+        hosted control planes are; without it there can be none, whatever the parts. `host` makes what runs them there:
+        with processes unless told otherwise. With `pods` they are pods of the management cluster, and only data stores
+        that Nagaya itself runs are on this machine. `proxmox` makes ways to hosts of Proxmox VE: HTTPS unless told
+        otherwise. `dialers` makes ways to pods of tenants: through their API unless told otherwise. `keys` makes the
+        keys of authorities: in threads unless told otherwise.
         """
         self.tenants: Tenants | None = None
         self.connections: Connections | None = None
@@ -164,7 +167,7 @@ class Plane:
             from nagaya.controlplane.hosted.data_store_controller.stores import Stores
             from nagaya.controlplane.hosted.host.host import Host
 
-            shared |= {"host": Host(hosting, world), "stores": Stores(), "pods": pods}
+            shared |= {"host": (host or Host)(hosting, world), "stores": Stores(), "pods": pods}
         if PROXMOX in parts:
             from nagaya.infrastructure.proxmox.client import ClientMetrics
             from nagaya.infrastructure.proxmox.connection.connections import Connections

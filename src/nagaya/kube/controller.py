@@ -17,9 +17,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
+
+from prometheus_client import Counter, Histogram
 
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
@@ -159,9 +161,9 @@ class Controller:
             self._subscribe(cache, watch)
         self._settling = False
         metrics.workers.labels(self.name).set(self._workers)
-        loop = asyncio.get_running_loop()
+        loop, measures = asyncio.get_running_loop(), _Measures.of(self.name, metrics)
         self._tasks = [
-            loop.create_task(self._work(queue, world, metrics), name=f"{self.name} worker {number}")
+            loop.create_task(self._work(queue, world, measures), name=f"{self.name} worker {number}")
             for number in range(self._workers)
         ]
         self._schedule_resync()
@@ -212,35 +214,30 @@ class Controller:
             self.queue.add(Key.of(obj), Priority.RESYNC)
         self._schedule_resync()
 
-    async def _work(self, queue: Queue, world: World, metrics: Metrics) -> None:
-        name = self.name
-        waited, worked = metrics.waited.labels(name), metrics.worked.labels(name)
-        duration = metrics.duration.labels(name)
-        errors, retries = metrics.errors.labels(name), metrics.retries.labels(name)
-        results = {result: metrics.reconciles.labels(name, result) for result in get_args(ReconcileResult)}
+    async def _work(self, queue: Queue, world: World, measures: _Measures) -> None:
         monotonic = world.clock.monotonic
         while True:
             try:
                 key = await queue.get()
             except QueueClosed:
                 return
-            waited.observe(queue.last_latency)
+            measures.waited.observe(queue.last_latency)
             begun = monotonic()
             self._count += 1
             assert self._cache is not None
-            working = CURRENT.set(Work(name, self.kind, key, self._count, self._cache))
+            working = CURRENT.set(Work(self.name, self.kind, key, self._count, self._cache))
             try:
                 result = await self._one(queue, key)
             finally:
                 CURRENT.reset(working)
                 queue.done(key)
             took = monotonic() - begun
-            worked.observe(took)
-            duration.observe(took)
-            results[result].inc()
+            measures.worked.observe(took)
+            measures.duration.observe(took)
+            measures.results[result].inc()
             if result == "error":
-                errors.inc()
-                retries.inc()
+                measures.errors.inc()
+                measures.retries.inc()
 
     def _is_concern(self, key: Key) -> bool:
         if self._concerns is None or self._cache is None:
@@ -300,6 +297,30 @@ class Controller:
             delay,
             sentence,
             exc_info=None if known else error,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measures:
+    """What is counted of one controller, for all its workers."""
+
+    waited: Histogram
+    worked: Histogram
+    duration: Histogram
+    errors: Counter
+    retries: Counter
+    results: Mapping[ReconcileResult, Counter]
+
+    @classmethod
+    def of(cls, name: str, metrics: Metrics) -> _Measures:
+        """Those of a controller."""
+        return cls(
+            metrics.waited.labels(name),
+            metrics.worked.labels(name),
+            metrics.duration.labels(name),
+            metrics.errors.labels(name),
+            metrics.retries.labels(name),
+            {result: metrics.reconciles.labels(name, result) for result in get_args(ReconcileResult)},
         )
 
 

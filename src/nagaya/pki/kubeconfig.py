@@ -77,7 +77,9 @@ def to_yaml(config: dict[str, Any]) -> bytes:
     """A kubeconfig as its file holds it."""
     import yaml
 
-    return yaml.safe_dump(config, sort_keys=False, width=4096).encode()
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(config, Dumper=dumper, sort_keys=False, width=4096)
+    return text.encode()
 
 
 def write(config: dict[str, Any], path: Path) -> None:

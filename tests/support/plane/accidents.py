@@ -1,5 +1,6 @@
 """What befalls a data center and its tenants: hosts off, tasks that fail, VMs that others stop, move or destroy,
-storages that are full, numbers that somebody takes, rights that are missing, APIs that hang.
+storages that are full, numbers that somebody takes, rights that are missing, APIs that hang; and the computer of hosted
+control planes: programs that die, a store that is away, a reboot.
 
 Nothing that cannot be mended is done to a cluster: of its control plane only what etcd can lose is taken away for ever.
 """
@@ -190,6 +191,50 @@ class TenantHangs(Act):
         await asyncio.sleep(self.lasts)
         scene.tell(f"the API of {self.cluster} answers again")
         await found[0].answer_again()
+        await scene.room.look(again=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramDies(Act):
+    """A program of a hosted control plane, or its store, is killed."""
+
+    number: int
+
+    async def happen(self, scene: Scene) -> None:
+        programs = [scene.room.programs[name] for name in sorted(scene.room.programs)]
+        if programs:
+            program = programs[self.number % len(programs)]
+            scene.tell(f"somebody kills {program.spec.name}")
+            scene.room.kill(program)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAway(Act):
+    """The store of hosted control planes does not answer for a while."""
+
+    lasts: float
+
+    async def happen(self, scene: Scene) -> None:
+        scene.tell("the data store is away")
+        scene.room.store.away = True
+        await scene.room.look()
+        await asyncio.sleep(self.lasts)
+        scene.tell("the data store is back")
+        scene.room.store.away = False
+        await scene.room.look()
+
+
+@dataclass(frozen=True, slots=True)
+class Reboot(Act):
+    """The computer of hosted control planes and of the controllers is started anew."""
+
+    downtime: float
+
+    async def happen(self, scene: Scene) -> None:
+        scene.tell("the computer of hosted control planes is started anew")
+        scene.die(self.downtime)
+        for program in [*scene.room.programs.values()]:
+            scene.room.kill(program)
 
 
 async def _one(scene: Scene, number: int, *, spare: bool = False) -> Guest | None:

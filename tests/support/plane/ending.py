@@ -9,6 +9,8 @@ from typing import Any, Final
 from nagaya.api.cluster.labels import CONTROL_PLANE
 from nagaya.api.ipam.ip_address_reservation import IP_ADDRESS_RESERVATIONS
 from support.lab import SECRETS, holds
+from support.plane.addon import brought, set_name
+from support.plane.hosted_order import hosted_disorder
 from support.plane.scene import Scene
 from support.plane.wish import Wish
 from support.proxmox_town_hosts import clear_away
@@ -20,11 +22,15 @@ rolled one by one."""
 FIRST_LOOK, LONGEST_PAUSE = 2.0, 20.0
 CLEARING: Final = 120.0
 """Seconds after which somebody removes what only people can."""
-QUIET: Final = 60.0
+QUIET: Final = 72.0
+"""Seconds without a write after which nothing more is to come: the data center is looked at every minute, and what
+befell it last is noticed then."""
 PEACE: Final = 240.0
 """Seconds for which nobody may write, neither to the API nor to Proxmox VE."""
 NEGATIVE: Final = ("Paused", "Deleting")
 """Conditions that are well when they are not True."""
+HOSTED: Final = ("Available", "ComponentsReady", "TenantConfigured")
+"""Conditions that a hosted control plane has when all is well."""
 SHARED: Final = {"ProxmoxConnection/pve"}
 
 
@@ -37,10 +43,10 @@ async def settle(scene: Scene) -> list[str]:
                 scene.tell(f"somebody removes VM {vmid}, as he was told")
         found = await unmet(scene)
         if not found:
-            found = await disorder(scene) + await _left_over(scene)
+            found = await disorder(scene) + hosted_disorder(scene) + await _left_over(scene)
         if not found:
             return []
-        if scene.now > begun + PATIENCE or scene.watchman.problems or scene.blunders.found:
+        if scene.now > begun + PATIENCE or scene.watchman.problems or scene.room.problems or scene.blunders.found:
             return found
         await asyncio.sleep(pause)
         pause = min(pause * 1.3, LONGEST_PAUSE)
@@ -81,10 +87,11 @@ async def _unmet(scene: Scene, wanted: Wish, machines: list[Any]) -> list[str]:
     planes = [each for each in machines if CONTROL_PLANE in each.metadata.labels]
     workers = [each for each in machines if CONTROL_PLANE not in each.metadata.labels]
     found = []
-    if len(planes) != wanted.control_planes or len(workers) != wanted.workers:
+    count = 0 if wanted.hosted else wanted.control_planes
+    if len(planes) != count or len(workers) != wanted.workers:
         found.append(
             f"{wanted.name} has {len(planes)} control planes and {len(workers)} workers, "
-            f"and should have {wanted.control_planes} and {wanted.workers}"
+            f"and should have {count} and {wanted.workers}"
         )
     for each in machines:
         if not holds(each, "Available"):
@@ -94,12 +101,23 @@ async def _unmet(scene: Scene, wanted: Wish, machines: list[Any]) -> list[str]:
         if CONTROL_PLANE not in each.metadata.labels and each.metadata.labels.get("colour", "") != wanted.colour:
             found.append(f"Machine {each.metadata.name} has another colour than {wanted.colour!r}")
     cluster = await scene.get("Cluster", wanted.name)
-    plane = await scene.get("KubeadmControlPlane", wanted.name)
+    plane = await scene.get(wanted.kind, wanted.name)
     deployment = await scene.get("MachineDeployment", f"{wanted.name}-workers")
     if cluster is None or plane is None or deployment is None:
-        return [*found, f"{wanted.name} lacks its Cluster, KubeadmControlPlane or MachineDeployment"]
+        return [*found, f"{wanted.name} lacks its Cluster, {wanted.kind} or MachineDeployment"]
     if not holds(cluster, "Available"):
         found.append(f"Cluster {wanted.name} is not Available")
+    if plane.status.version != wanted.version:
+        found.append(f"{wanted.kind} {wanted.name} says that it is on {plane.status.version}")
+    if wanted.hosted:
+        lacking = [each for each in HOSTED if not holds(plane, each)]
+        found += [f"HostedControlPlane {wanted.name} is not {each}" for each in lacking]
+    if wanted.addon and await brought(scene.tenant_of(wanted.name)) != wanted.addon:
+        found.append(f"{wanted.name} has not got its addon as it is now: {wanted.addon}")
+    if wanted.addon:
+        resource_set = await scene.get("ClusterResourceSet", set_name(wanted.name))
+        if resource_set is None or not holds(resource_set, "ResourcesApplied"):
+            found.append(f"the ClusterResourceSet of {wanted.name} does not say that it is applied")
     for each, count in ((plane, wanted.control_planes), (deployment, wanted.workers)):
         status = each.status
         if not status.up_to_date_replicas == status.replicas == count:

@@ -3,8 +3,8 @@ same.
 
 A cluster that was made at once as it is wanted, without any trouble, is compared value by value with the one that a
 story has led to. Words stand for what differs from one life to another: generated names, numbers, places, dates, the
-number of times that something was rolled. The versions and sizes that are wanted are words too, so that few clusters
-have to be made to compare with.
+number of times that something was rolled. The versions and sizes that are wanted are words too, and addons are left
+out, so that few clusters have to be made to compare with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from nagaya.api.cluster.labels import CLUSTER_NAME, CONTROL_PLANE
 from nagaya.api.untyped import Untyped
 from support.end_state import difference, lines, objects_of
-from support.plane import fast_loop
+from support.plane import addon, fast_loop
 from support.plane.ending import settle
 from support.plane.scene import Scene, scene
 from support.plane.wish import CLUSTERS, Wish
@@ -27,12 +27,16 @@ _KEPT: Final = 30
 """Lines of a difference that are told."""
 _VARYING: Final = (
     (re.compile(r"\b10\.[01]\.0\.\d+\b"), "<address>"),
+    (re.compile(r"<address>:16\d{3}\b"), "<hosted API>"),
     (re.compile(r"\bpve[123]\b"), "<host>"),
     (re.compile(r"\b(?:[0-9A-F]{2}:){5}[0-9A-F]{2}\b"), "<mac>"),
     (re.compile(r"bootstrap-token-[a-z0-9]{6}"), "<token>"),
     (re.compile(r"\bdemo-[0-9a-f]{10}\b"), "<data center>"),
     (re.compile(r"\bsha256:[0-9a-f]{64}\b"), "<digest>"),
-    (re.compile(r"((?:virtualMachineID|vmid|sourceNode|templateID|resizedDisks|number) = )\S+"), r"\1<number>"),
+    (
+        re.compile(r"((?:serialNumber|virtualMachineID|vmid|sourceNode|templateID|resizedDisks|number) = )\S+"),
+        r"\1<number>",
+    ),
 )
 _MEMORY: Final = re.compile(r"(memory(?:MiB)? = )\d+")
 _HISTORY: Final = re.compile(
@@ -42,6 +46,8 @@ _HISTORY: Final = re.compile(
     r"|template\.metadata\.labels\.colour)"
     r"|lastTransitionTime|observedGeneration|machine-template-hash|\.status\.taskRef"
     r"|^Cluster .*\.spec\.paused = False|\.status\.lastRemediation\.|/remediation-for = "
+    r"|^HostedControlPlane .*\.status\.(?:timeline\[|components\[[^]]*\]\.restarts )"
+    rf"|^Cluster .*\.metadata\.labels\.{addon.SELECTED} = "
     r"|^KubeadmConfig <control plane> \.spec\.(?:cluster|init|join)Configuration"
 )
 """What tells of the way, not of the end."""
@@ -63,7 +69,7 @@ async def ends(here: Scene) -> list[End]:
 def unlike(end: End) -> list[str]:
     """In what a cluster differs from one that was made at once as it is wanted."""
     wanted = end.wanted
-    expected = _expected(wanted.control_planes, wanted.workers, wanted.shares)
+    expected = _expected(wanted.control_planes, wanted.workers, wanted.shares, wanted.hosted)
     if different := difference(expected, end.state):
         told = f"{wanted.name} has come to another end than one that was made so at once:"
         return [told, *different.splitlines()[:_KEPT]]
@@ -71,8 +77,8 @@ def unlike(end: End) -> list[str]:
 
 
 @cache
-def _expected(control_planes: int, workers: int, shares: bool) -> list[str]:
-    wanted = Wish(CLUSTERS[0], control_planes, workers, shares)
+def _expected(control_planes: int, workers: int, shares: bool, hosted: bool) -> list[str]:
+    wanted = Wish(CLUSTERS[0], control_planes, workers, shares, hosted=hosted)
 
     async def main() -> list[str]:
         async with scene(1) as here:
@@ -97,7 +103,7 @@ async def _state(here: Scene, wanted: Wish) -> list[str]:
 
 def _of(each: Untyped, cluster: str) -> bool:
     labels = each.metadata.labels
-    if each.kind == "ProxmoxConnection":
+    if each.kind == "ProxmoxConnection" or addon.concerns(each.kind, each.metadata.name):
         return False
     return labels.get(CLUSTER_NAME) == cluster or each.metadata.name.startswith(f"{cluster}-")
 

@@ -63,7 +63,7 @@ async def _play(story: Story) -> tuple[Outcome, list[End]]:
         except AssertionError as error:
             problems = [str(error)]
         here.watchman.look()
-        problems = [*here.watchman.problems, *here.blunders.found, *problems]
+        problems = [*here.watchman.problems, *here.room.problems, *here.blunders.found, *problems]
         said = await here.story() if problems else ""
         reached = [] if problems else await ends(here)
         return Outcome(story, problems, here.told, here.trace, said), reached

@@ -10,7 +10,9 @@ from functools import cache
 from typing import Final
 
 from nagaya.pki import keys
+from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.keys import KeyAlgorithm, PrivateKey
+from nagaya.world import World
 
 COUNT: Final = 8
 
@@ -30,3 +32,9 @@ class PreparedKeys:
 @cache
 def _made(algorithm: KeyAlgorithm, number: int) -> PrivateKey:
     return keys.generate(algorithm)
+
+
+@cache
+def prepared_authority() -> bytes:
+    """The certificate of an authority that signs nothing."""
+    return CertificateAuthority.create("nobody", World().clock).certificate_pem

@@ -21,8 +21,13 @@ HOSTS: Final = ("pve1", "pve2", "pve3")
 LARGE: Final = 6144
 LENGTH: Final = 240.0
 """Seconds in which everything begins."""
-LONG: Final = 8
+LONG: Final = 20
 """One of so many stories has larger clusters, with which more is done."""
+HOSTED: Final = 0.35
+"""The share of clusters whose control plane is a hosted one."""
+ADDONS: Final = 0.25
+"""The share of clusters that get something from a ClusterResourceSet."""
+WORDS: Final = ("hello", "salve", "hey")
 TASKS: Final = ("qmclone", "qmstart", "qmstop", "qmdestroy", "imgdel")
 
 
@@ -45,41 +50,49 @@ def told(seed: int) -> Story:
     """The story of a seed."""
     chance = random.Random(f"story {seed}")
     long = seed % LONG == 0
-    both = chance.random() < (0.4 if long else 0.08)
+    both = chance.random() < (0.4 if long else 0.05)
     acts: list[Act] = []
+    hosting = False
     for number, name in enumerate(CLUSTERS[: 2 if both else 1]):
-        large = not both and chance.random() < (0.5 if long else 0.06)
+        large = not both and chance.random() < (0.5 if long else 0.03)
         few = large or both or not long
-        wanted = Wish(name, 3 if large else 1, chance.choice([0, 1] if few else [1, 2, 3]), shares=both)
+        hosted = chance.random() < HOSTED
+        planes = chance.choice([1, 1, 2]) if hosted else 3 if large else 1
+        addon = chance.choice(WORDS) if chance.random() < ADDONS else ""
+        workers = chance.choice([0, 0, 1] if few else [1, 2, 3])
+        wanted = Wish(name, planes, workers, shares=both, hosted=hosted, addon=addon)
+        hosting = hosting or hosted
         acts += _user(chance, wanted, number * round(chance.uniform(0, 60), 1), 3 if long else 1)
-    acts += [_accident(chance) for _ in range(chance.choice([0, 1, 1, 2]))]
-    acts += [_fault(chance) for _ in range(chance.choice([0, 1, 2, 3]))]
+    accident = _hosting_accident if hosting else _accident
+    acts += [accident(chance) for _ in range(chance.choice([0, 1, 1, 2]))]
+    acts += [_fault(chance, hosting) for _ in range(chance.choice([0, 1, 2, 3]))]
     if len(acts) == 1:
-        acts.append(_fault(chance))  # a story in which nothing happens is none
+        acts.append(_fault(chance, hosting))  # a story in which nothing happens is none
     return Story(seed, tuple(sorted(acts, key=lambda each: each.at)))
 
 
 def _user(chance: random.Random, wanted: Wish, begin: float, most: int) -> list[Act]:
     """What a user does with one cluster."""
     acts: list[Act] = [user.Create(begin, wanted.name, wanted)]
-    acts += [_deed(chance, wanted, begin + _when(chance)) for _ in range(chance.randint(0, most))]
+    acts += [_deed(chance, wanted, begin + _when(chance), most) for _ in range(chance.randint(0, most))]
     if chance.random() < 0.45:
         end = begin + _when(chance)
         acts = [*(each for each in acts if each.at < end), user.Delete(end, wanted.name)]
-        if chance.random() < 0.2:
+        if chance.random() < 0.15:
             acts.append(user.Create(round(end + chance.uniform(0, 40), 1), wanted.name, wanted))
     return acts
 
 
-def _deed(chance: random.Random, wanted: Wish, at: float) -> Act:
+def _deed(chance: random.Random, wanted: Wish, at: float, most: int) -> Act:
     name, lasts = wanted.name, round(chance.uniform(5, 200), 1)
-    match chance.choice(
-        ["scale", "scale", "planes", "upgrade", "roll", "pause", "label", "delete", "wrong", "wrong", "secret"]
-    ):
+    deeds = ["scale", "scale", "planes", "upgrade", "roll", "pause", "label", "delete", "wrong", "wrong", "secret"]
+    deeds += ["planes", "upgrade"] if wanted.hosted else []
+    deeds += ["addon"] * 3 if wanted.addon else []
+    match chance.choice(deeds):
         case "scale":
-            return user.Scale(at, name, chance.choice([0, 1, 1, 2, 2, 3]))
+            return user.Scale(at, name, chance.choice([0, 1, 1, 2] if most == 1 else [0, 1, 2, 3]))
         case "planes":
-            return user.ScaleControlPlane(at, name, chance.choice([1, 3]))
+            return user.ScaleControlPlane(at, name, chance.choice([1, 2, 3] if wanted.hosted else [1, 3]))
         case "upgrade":
             return user.Upgrade(at, name, NEW)
         case "roll":
@@ -88,6 +101,8 @@ def _deed(chance: random.Random, wanted: Wish, at: float) -> Act:
             return user.Pause(at, name, lasts)
         case "label":
             return user.Label(at, name, chance.choice(["red", "green"]))
+        case "addon":
+            return user.EditAddon(at, name, chance.choice(WORDS))
         case "delete":
             return user.DeleteMachine(at, name, chance.randint(0, 5))
         case "secret":
@@ -95,6 +110,20 @@ def _deed(chance: random.Random, wanted: Wish, at: float) -> Act:
         case _:
             wrong = chance.choice([user.WrongTemplate, user.TooMuchMemory, user.WrongVersion])
             return wrong(at, name, lasts)
+
+
+def _hosting_accident(chance: random.Random) -> Act:
+    """Half of them befall the data center."""
+    at, lasts = _when(chance), round(chance.uniform(5, 200), 1)
+    match chance.randint(0, 7):
+        case 0 | 1:
+            return accidents.ProgramDies(at, chance.randint(0, 11))
+        case 2:
+            return accidents.StoreAway(at, lasts)
+        case 3:
+            return accidents.Reboot(at, round(chance.uniform(0.5, 60), 1))
+        case _:
+            return _accident(chance)
 
 
 def _accident(chance: random.Random) -> Act:
@@ -124,9 +153,10 @@ def _accident(chance: random.Random) -> Act:
             return accidents.TenantHangs(at, CLUSTERS[0], lasts)
 
 
-def _fault(chance: random.Random) -> Act:
+def _fault(chance: random.Random, hosting: bool) -> Act:
     at, seed = _when(chance), chance.getrandbits(32)
-    way, fate = chance.choice([*Way]), chance.choice([*Fate])
+    ways = [each for each in Way if hosting or each is not Way.STORES]
+    way, fate = chance.choice(ways), chance.choice([*Fate])
     match chance.randint(0, 6):
         case 0 | 1:
             share = chance.choice([0.05, 0.2, 0.5])

@@ -12,19 +12,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from nagaya.api.cluster.labels import CLUSTER_NAME
 from nagaya.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from nagaya.kube.patches import Merge
 from support.lab import KINDS, SECRETS
+from support.plane import addon
 from support.plane.act import Act
 from support.plane.scene import Scene
 from support.plane.wish import NAMESPACE, Wish, template_name
+from support.proxmox_town_hosts import clear_away
 from support.proxmox_town_layout import secret
 
 AGAIN: Final = 10.0
 """Seconds after which he tries again what is not possible yet."""
 PATIENCE: Final = 3600.0
+CLEARING: Final = 600.0
+"""Seconds after which somebody removes what only people can."""
 UNKNOWN_VERSION: Final = "v1.36.9"
 """A version of which there is no template."""
+OWNERS: Final = ("Cluster", "ClusterResourceSet")
+"""What takes with it what it owns."""
+PARTS: Final = (
+    "ProxmoxCluster", "KubeadmControlPlane", "HostedControlPlane", "MachineDeployment", "MachineHealthCheck",
+)  # fmt: skip
+"""What a user writes for a cluster, templates excepted."""
 TOO_MUCH: Final = 900 * 1024
 """MiB that no host has."""
 
@@ -60,10 +71,13 @@ class Create(Deed):
 
     async def do(self, scene: Scene) -> None:
         scene.tell(f"the user makes cluster {self.wanted.name}")
-        end = scene.now + PATIENCE
+        begun = scene.now
         for content in self.wanted.manifests():
             while not await _written(scene, content):
-                assert scene.now < end, f"{content['kind']} {content['metadata']['name']} still goes"
+                assert scene.now < begun + PATIENCE, f"{content['kind']} {content['metadata']['name']} still goes"
+                if scene.now > begun + CLEARING:
+                    for vmid in clear_away(scene):
+                        scene.tell(f"somebody removes VM {vmid}, as he was told")
                 await asyncio.sleep(AGAIN)
 
 
@@ -92,7 +106,7 @@ class ScaleControlPlane(Deed):
 
     async def do(self, scene: Scene) -> None:
         scene.tell(f"the user wants {self.control_planes} control planes of {self.cluster}")
-        await _merge(scene, "KubeadmControlPlane", self.cluster, {"spec": {"replicas": self.control_planes}})
+        await _merge_plane(scene, self.cluster, {"spec": {"replicas": self.control_planes}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +120,7 @@ class Upgrade(Deed):
 
     async def do(self, scene: Scene) -> None:
         scene.tell(f"the user wants {self.cluster} on {self.version}")
-        await _merge(scene, "KubeadmControlPlane", self.cluster, {"spec": {"version": self.version}})
+        await _merge_plane(scene, self.cluster, {"spec": {"version": self.version}})
         await _merge(scene, "MachineDeployment", f"{self.cluster}-workers", _machines(version=self.version))
 
 
@@ -162,6 +176,23 @@ class Label(Deed):
 
 
 @dataclass(frozen=True, slots=True)
+class EditAddon(Deed):
+    """What a cluster gets from its ClusterResourceSet is to be something else."""
+
+    words: str
+
+    def wish(self, wishes: dict[str, Wish]) -> None:
+        if self.cluster in wishes and wishes[self.cluster].addon:
+            _change(wishes, self.cluster, addon=self.words)
+
+    async def do(self, scene: Scene) -> None:
+        scene.tell(f"the user changes the addon of {self.cluster} to {self.words}")
+        with contextlib.suppress(NotFound):
+            changed = Merge({"stringData": addon.content(self.words)})
+            await scene.client.patch(SECRETS, NAMESPACE, addon.set_name(self.cluster), changed)
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteMachine(Deed):
     """One worker is to go; another one comes."""
 
@@ -178,14 +209,25 @@ class DeleteMachine(Deed):
 
 @dataclass(frozen=True, slots=True)
 class Delete(Deed):
-    """A cluster is to go."""
+    """A cluster is to go. What nobody has taken for a part of it yet, the user removes himself."""
 
     def wish(self, wishes: dict[str, Wish]) -> None:
         wishes.pop(self.cluster, None)
 
     async def do(self, scene: Scene) -> None:
         scene.tell(f"the user deletes cluster {self.cluster}")
-        await scene.delete("Cluster", self.cluster)
+        cluster, resource_set = self.cluster, addon.set_name(self.cluster)
+        seen = await _is_held(scene, "Cluster", cluster)
+        brings = await _is_held(scene, "ClusterResourceSet", resource_set)
+        await scene.delete("Cluster", cluster)
+        await scene.delete("ClusterResourceSet", resource_set)
+        for kind in PARTS if not seen else ():
+            for each in await scene.all(kind):
+                if each.metadata.labels.get(CLUSTER_NAME) == cluster:
+                    await scene.delete(kind, each.metadata.name)
+        if not brings:
+            with contextlib.suppress(NotFound):
+                await scene.client.delete(SECRETS, NAMESPACE, resource_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,19 +304,37 @@ def _change(wishes: dict[str, Wish], cluster: str, **changed: Any) -> None:
 
 async def _written(scene: Scene, content: Mapping[str, Any]) -> bool:
     """Whether an object is there as it is wanted. One that goes is not, nor is one whose owner is gone."""
-    kind, name = KINDS[content["kind"]], content["metadata"]["name"]
+    kind, name = KINDS.get(content["kind"], SECRETS), content["metadata"]["name"]
     try:
         await scene.client.create(kind, content)
     except AlreadyExists:
-        found = await scene.get(content["kind"], name)
-        if found is None or found.metadata.deleting:
+        try:
+            found = await scene.client.get(kind, NAMESPACE, name)
+        except NotFound:
             return False
-        clusters = {each.metadata.uid for each in await scene.all("Cluster")}
-        if any(each.kind == "Cluster" and each.uid not in clusters for each in found.metadata.owner_references):
+        if found.metadata.deleting:
+            return False
+        uids = {each.metadata.uid for owner in OWNERS for each in await scene.all(owner) if not each.metadata.deleting}
+        if any(each.kind in OWNERS and each.uid not in uids for each in found.metadata.owner_references):
             return False
         if not kind.kind.endswith("Template"):
-            await _merge(scene, content["kind"], name, {"spec": content["spec"]})
+            changed = {key: content[key] for key in ("spec", "stringData") if key in content}
+            with contextlib.suppress(NotFound):
+                await scene.client.patch(kind, NAMESPACE, name, Merge(changed))
     return True
+
+
+async def _is_held(scene: Scene, kind: str, name: str) -> bool:
+    """Whether a controller has seen an object, and sees to it that all goes which belongs to it."""
+    found = await scene.get(kind, name)
+    return found is not None and bool(found.metadata.finalizers)
+
+
+async def _merge_plane(scene: Scene, cluster: str, content: Mapping[str, Any]) -> None:
+    """Change the control plane of a cluster that is still wanted."""
+    wanted = scene.wishes.get(cluster)
+    if wanted is not None:
+        await _merge(scene, wanted.kind, cluster, content)
 
 
 async def _merge(scene: Scene, kind: str, name: str, content: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ class Way(StrEnum):
     MANAGEMENT = "management API"
     HOSTS = "Proxmox VE"
     TENANTS = "tenants"
+    STORES = "the data store"
 
 
 class Fate(StrEnum):

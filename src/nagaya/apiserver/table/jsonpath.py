@@ -8,6 +8,7 @@ first result of a path is ever shown, but all of it is evaluated, since a mismat
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 from nagaya.apiserver.schema.types import MISSING
@@ -27,6 +28,8 @@ from nagaya.apiserver.table.jsonpath_parser import (
 
 __all__ = ["JsonPathError", "Lookup", "compile_path"]
 
+_KEPT: Final = 1024
+"""Paths of columns, which are few, and the same in every server of a process."""
 Values = list[Any]
 Step = Callable[[Values], Values]
 Lookup = Callable[[Any], Any]
@@ -40,6 +43,7 @@ class _NoAnswer(Exception):
         self.found = found
 
 
+@lru_cache(_KEPT)
 def compile_path(text: str) -> Lookup:
     """A function that gives the first value at a path, or MISSING. Raises JsonPathError if the path cannot be read."""
     parts = parse(text)

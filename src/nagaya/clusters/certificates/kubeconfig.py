@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -25,6 +26,7 @@ from nagaya.pki.kubeadm.identities import PRIVILEGED, Identity
 from nagaya.pki.kubeconfig import ClientCertificate
 from nagaya.world import Clock
 
+_REMEMBERED: Final = 128
 ADMINISTRATOR: Final[CertificateSpec] = Identity("", "kubernetes-admin", (PRIVILEGED,)).spec()
 
 
@@ -71,8 +73,10 @@ def trusted(authority: Held) -> bytes:
     return b"".join(map(certificates.to_pem, authority.certificates))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def read(text: bytes) -> Content:
-    """What a kubeconfig says. Raises ValueError, without content, if it is not one with a client certificate."""
+    """What a kubeconfig says. Raises ValueError, without content, if it is not one with a client certificate. Each look
+    at a control plane asks for it, so what was read lately is remembered."""
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         config = yaml.load(text, Loader=loader)  # noqa: S506 - both loaders are safe

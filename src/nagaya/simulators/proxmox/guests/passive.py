@@ -343,7 +343,7 @@ def hostname_of(machine: Machine) -> str:
     """The name in the boot data, or that of the machine."""
     for text in (machine.boot_data.user, machine.boot_data.meta) if machine.boot_data is not None else ():
         try:
-            data = yaml.safe_load(text)
+            data = yaml.load(text, yaml.CSafeLoader)
         except yaml.YAMLError:
             continue
         if isinstance(data, dict):
