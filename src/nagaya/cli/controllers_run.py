@@ -23,6 +23,7 @@ from nagaya.cli.admission import AdmissionServer
 from nagaya.cli.old_versions import is_converted
 from nagaya.cli.plane import BURST, QPS, Plane, install
 from nagaya.cli.signals import Signals
+from nagaya.clusters.leases import ELECTED
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube.calls import nothing
@@ -36,7 +37,6 @@ from nagaya.kube.rate import RateLimit
 from nagaya.kube.transport import NoAnswer, Transport
 from nagaya.world import World
 
-LEASE: Final = "nagaya-controllers"
 _REMEDY: Final = (
     "Leave out --install-crds to work with the definitions that are there. Those of CAPMOX are taken over with "
     "--admission."
@@ -109,7 +109,7 @@ class Controllers:
         if settings.lease_namespace is not None:
             identity = unique_identity(world)
             self._election = Election(
-                self._client, world, settings.lease_namespace, LEASE, identity, on_leader=self._tell_leader
+                self._client, world, settings.lease_namespace, ELECTED, identity, on_leader=self._tell_leader
             )
         self._plane = Plane(
             way.transport(),
@@ -205,7 +205,7 @@ class Controllers:
         click.echo(f"Running {', '.join(self._settings.parts)} against {self._way.server}. Stop with Ctrl-C.")
 
     def _tell_leader(self, leader: str) -> None:
-        lease = f"{self._settings.lease_namespace}/{LEASE}"
+        lease = f"{self._settings.lease_namespace}/{ELECTED}"
         if self._election is not None and leader == self._election.identity:
             click.echo(f"This process has the lease {lease}.")
         elif leader:

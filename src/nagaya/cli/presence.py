@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import socket
 from os import getpid
-from typing import Final
 
+from nagaya.clusters.leases import BESIDE_API
 from nagaya.kube.client import Client
 from nagaya.kube.election import LEASES
 from nagaya.kube.errors import Forbidden, NotFound
 from nagaya.kube.patches import Apply
-
-NAMESPACE: Final = "kube-system"
-NAME: Final = "nagaya-up"
 
 
 async def announce(client: Client) -> None:
     """This process runs the controllers."""
     holder = f"process {getpid()} on {socket.gethostname()}"
     content = {"spec": {"holderIdentity": holder}}
-    await client.patch(LEASES, NAMESPACE, NAME, Apply(content, client.field_manager, force=True))
+    await client.patch(LEASES, *BESIDE_API, Apply(content, client.field_manager, force=True))
 
 
 async def withdraw(client: Client) -> None:
     """It does not."""
     try:
-        await client.delete(LEASES, NAMESPACE, NAME)
+        await client.delete(LEASES, *BESIDE_API)
     except NotFound:
         return
 
@@ -38,6 +35,6 @@ async def withdraw(client: Client) -> None:
 async def announced(client: Client) -> str:
     """Which process runs them; empty if none has said so, or nobody may know."""
     try:
-        return (await client.get(LEASES, NAMESPACE, NAME)).spec.holder_identity or ""
+        return (await client.get(LEASES, *BESIDE_API)).spec.holder_identity or ""
     except (NotFound, Forbidden):
         return ""

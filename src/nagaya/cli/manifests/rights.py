@@ -12,8 +12,7 @@ from typing import Any, Final
 from nagaya.api.catalog import PARTS
 from nagaya.api.conversion.proxmox.objects import KINDS as CONVERTED
 from nagaya.api.proxmox.group import GROUP as PROXMOX
-from nagaya.cli import presence
-from nagaya.cli.controllers_run import LEASE
+from nagaya.clusters.leases import BESIDE_API, ELECTED
 
 Rule = dict[str, Any]
 
@@ -66,7 +65,7 @@ _OF_ALL: Final[Sequence[Rule]] = (
     {
         "apiGroups": ["coordination.k8s.io"],
         "resources": ["leases"],
-        "resourceNames": [presence.NAME],
+        "resourceNames": [BESIDE_API.name],
         "verbs": ["get"],
     },
 )
@@ -83,7 +82,7 @@ def cluster_rules(parts: Collection[str]) -> list[Rule]:
 def lease_rules() -> list[Rule]:
     """The rights in the namespace of the controllers: to find out who of them leads."""
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
-    return [{**leases, "verbs": ["create"]}, {**leases, "resourceNames": [LEASE], "verbs": ["get", "patch"]}]
+    return [{**leases, "verbs": ["create"]}, {**leases, "resourceNames": [ELECTED], "verbs": ["get", "patch"]}]
 
 
 def _own_kinds(parts: Collection[str]) -> list[Rule]:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.clusters.leases import BESIDE_API, ELECTED
 from nagaya.infrastructure.proxmox.connection.opening import Opener
 from nagaya.insight.cause.surroundings import Lead, Surroundings
 from nagaya.insight.picture.kinds import GROUP, Found, Kinds
@@ -27,11 +28,6 @@ from nagaya.kube.errors import Forbidden, NotFound
 from nagaya.kube.key import Key
 from nagaya.world import World
 
-LEASE: Final = "nagaya-controllers"
-"""The Lease that replicas of controllers hold in turn, in any namespace."""
-BESIDE_API: Final = Key("kube-system", "nagaya-up")
-"""The Lease that says that controllers run in the API's own process. It is never renewed: who can read it has asked
-that very process."""
 USUAL_SECONDS: Final = 15
 
 
@@ -118,10 +114,10 @@ def _cluster_of(subject: Member) -> str:
 async def _leads(client: Client) -> tuple[Lead, ...]:
     found: list[Lease] = []
     try:
-        found += (await client.list(LEASES, fields=f"metadata.name={LEASE}")).items
+        found += (await client.list(LEASES, fields=f"metadata.name={ELECTED}")).items
     except Forbidden:
         with suppress(Forbidden, NotFound):
-            found.append(await client.get(LEASES, "default", LEASE))
+            found.append(await client.get(LEASES, "default", ELECTED))
     with suppress(Forbidden, NotFound):
         found.append(await client.get(LEASES, *BESIDE_API))
     return tuple(map(_lead, found))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from nagaya.clusters.leases import BESIDE_API, ELECTED
 from nagaya.insight.checkup.finding import Finding
 from nagaya.insight.checkup.management import SUBJECT
 from nagaya.insight.picture.member import Member
@@ -16,10 +17,6 @@ from nagaya.kube.election import LEASES, Lease
 from nagaya.kube.errors import ApiError
 
 CHECK: Final = "controllers"
-ELECTED: Final = "nagaya-controllers"
-"""The lease of controllers that elect a leader."""
-BESIDE: Final = "nagaya-up"
-"""The lease of controllers in the process of the API itself. It is not renewed: whoever can read it talks to them."""
 PATIENCE: Final = timedelta(minutes=1)
 """How long a controller may take to look at an object."""
 START: Final = "nagaya controllers --install-crds"
@@ -44,10 +41,11 @@ class Seen:
 async def look(client: Client) -> Seen:
     """Ask. Figures are only asked for where controllers may run of which no lease tells."""
     try:
-        leases = tuple(each for each in (await client.list(LEASES)).items if each.metadata.name in (ELECTED, BESIDE))
+        all_there = (await client.list(LEASES)).items
     except ApiError as error:
         return Seen(watches=await _watches(client), refused=str(error))
-    beside = any(each.metadata.name == BESIDE for each in leases)
+    leases = tuple(each for each in all_there if each.metadata.name in (ELECTED, BESIDE_API.name))
+    beside = any(each.metadata.name == BESIDE_API.name for each in leases)
     return Seen(leases, None if beside else await _watches(client))
 
 
@@ -69,7 +67,7 @@ def watches(figures: str) -> int | None:
 def check(seen: Seen, members: Iterable[Member], now: datetime) -> Finding:
     """Whether controllers run."""
     for each in seen.leases:
-        if each.metadata.name == BESIDE:
+        if each.metadata.name == BESIDE_API.name:
             holder = each.spec.holder_identity or "unknown"
             return SUBJECT.ok(CHECK, f"They run in the process of the management API ({holder}).")
     held = [each for each in seen.leases if each.spec.holder_identity]
