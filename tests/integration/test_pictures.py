@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from nagaya.api.crd import render
 from nagaya.api.kind import Kind
-from nagaya.api.proxmox import proxmox_connection
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
 from nagaya.api.untyped import Untyped
 from nagaya.infrastructure.proxmox.client import Proxmox, Token
@@ -173,8 +171,6 @@ async def _gone(live: Live) -> bool:
 
 def test_tasks_of_proxmox_are_told_with_their_logs() -> None:
     async def scenario(yard: Yard) -> None:
-        await yard.user.create(DEFINITIONS, render(proxmox_connection.DEFINITION))
-        await yard.server.settled()
         facts = yard.there.client.facts
         assert isinstance(facts.credentials, Token)
         given = {"token": facts.credentials.id, "secret": facts.credentials.secret}

@@ -33,6 +33,8 @@ class Shop:
     """More of the spec of machines."""
     infrastructure: Mapping[str, Any] = field(default_factory=dict)
     """More of the spec of the ProxmoxCluster."""
+    patient: bool = False
+    """Whether Nodes of machines that go are deleted however long that takes; otherwise, as usual, for ten seconds."""
 
     @property
     def deployment(self) -> str:
@@ -119,6 +121,7 @@ class Shop:
             "version": self.version,
             "bootstrap": {"configRef": _reference(BOOTSTRAP_API, "KubeadmConfigTemplate", self.name)},
             "infrastructureRef": _reference(PROXMOX_API, "ProxmoxMachineTemplate", f"{self.name}-worker"),
+            **({"deletion": {"nodeDeletionTimeoutSeconds": 0}} if self.patient else {}),
         }
         spec = {
             "clusterName": self.name,

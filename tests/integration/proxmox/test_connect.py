@@ -237,6 +237,20 @@ def test_two_who_work_on_one_connection_at_once_are_told() -> None:
     play(scenario)
 
 
+def test_controllers_may_hold_on_to_the_secret_meanwhile() -> None:
+    async def scenario(office: Office) -> None:
+        await office.make()
+        one = await office.stored()
+        held = Merge({"metadata": {"finalizers": ["nagaya.dev/held"]}})
+        await office.client.patch(CREDENTIALS, NAMESPACE, NAME, held)
+        await one.reserve("nagaya@pve!nagaya-other")
+        secret = await office.client.get(CREDENTIALS, NAMESPACE, NAME)
+        assert one.stored.making == "nagaya@pve!nagaya-other"
+        assert secret.metadata.finalizers == ("nagaya.dev/held",)
+
+    play(scenario)
+
+
 def test_what_the_management_api_would_refuse_later_is_said_now() -> None:
     async def scenario(office: Office) -> None:
         assert office.server is not None

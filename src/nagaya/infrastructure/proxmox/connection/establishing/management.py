@@ -232,17 +232,22 @@ class Management:
         return True
 
     async def _patch_secret(self, content: Mapping[str, Any]) -> CredentialsSecret:
-        """Nobody else may have changed it since it was read: two runs at once would lose a token."""
+        """Nobody else may have changed it since it was read: two runs at once would lose a token. That controllers hold
+        on to it meanwhile does no harm."""
         secret = self.stored.secret
         assert secret is not None
-        patch = Merge(content, secret.metadata.resource_version)
-        try:
-            return await self._client.patch(CREDENTIALS, self._secret.namespace, self._secret.name, patch)
-        except Conflict as error:
-            raise NotManaged(
-                f"Secret {self._secret} was changed by somebody else meanwhile: run the same again when nobody works "
-                "on it."
-            ) from error
+        while True:
+            patch = Merge(content, secret.metadata.resource_version)
+            try:
+                return await self._client.patch(CREDENTIALS, self._secret.namespace, self._secret.name, patch)
+            except Conflict as error:
+                there = await self._find_secret()
+                if there is None or _said(there) != _said(secret):
+                    raise NotManaged(
+                        f"Secret {self._secret} was changed by somebody else meanwhile: run the same again when nobody "
+                        "works on it."
+                    ) from error
+                secret = there
 
     def _owned(self) -> bool:
         """Whether the Secret goes, and is moved elsewhere, with the connection. One that others have, or that is in
@@ -301,3 +306,9 @@ def _explained(error: ApiError, key: Key) -> str:
             f"{_PART} | kubectl apply --server-side -f -`; `nagaya up` does it by itself."
         )
     return f"The management API does not take the connection {key}: {error}."
+
+
+def _said(secret: CredentialsSecret) -> tuple[object, ...]:
+    """What a run goes by."""
+    metadata = secret.metadata
+    return metadata.uid, metadata.deleting, metadata.annotations, metadata.owner_references, secret.data
