@@ -17,11 +17,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
-
-from prometheus_client import Counter, Histogram
+from typing import Any, Final
 
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
@@ -30,7 +28,7 @@ from nagaya.kube.cache.change import Change
 from nagaya.kube.errors import Conflict
 from nagaya.kube.key import Key
 from nagaya.kube.mapping import itself
-from nagaya.kube.metrics import Metrics, ReconcileResult
+from nagaya.kube.metrics import Measures, Metrics, ReconcileResult
 from nagaya.kube.queue import Priority, Queue, QueueClosed
 from nagaya.kube.work import CURRENT, Work
 from nagaya.world import World
@@ -161,7 +159,7 @@ class Controller:
             self._subscribe(cache, watch)
         self._settling = False
         metrics.workers.labels(self.name).set(self._workers)
-        loop, measures = asyncio.get_running_loop(), _Measures.of(self.name, metrics)
+        loop, measures = asyncio.get_running_loop(), Measures.of(self.name, metrics)
         self._tasks = [
             loop.create_task(self._work(queue, world, measures), name=f"{self.name} worker {number}")
             for number in range(self._workers)
@@ -214,7 +212,7 @@ class Controller:
             self.queue.add(Key.of(obj), Priority.RESYNC)
         self._schedule_resync()
 
-    async def _work(self, queue: Queue, world: World, measures: _Measures) -> None:
+    async def _work(self, queue: Queue, world: World, measures: Measures) -> None:
         monotonic = world.clock.monotonic
         while True:
             try:
@@ -297,30 +295,6 @@ class Controller:
             delay,
             sentence,
             exc_info=None if known else error,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Measures:
-    """What is counted of one controller, for all its workers."""
-
-    waited: Histogram
-    worked: Histogram
-    duration: Histogram
-    errors: Counter
-    retries: Counter
-    results: Mapping[ReconcileResult, Counter]
-
-    @classmethod
-    def of(cls, name: str, metrics: Metrics) -> _Measures:
-        """Those of a controller."""
-        return cls(
-            metrics.waited.labels(name),
-            metrics.worked.labels(name),
-            metrics.duration.labels(name),
-            metrics.errors.labels(name),
-            metrics.retries.labels(name),
-            {result: metrics.reconciles.labels(name, result) for result in get_args(ReconcileResult)},
         )
 
 

@@ -6,7 +6,9 @@ One `Metrics` belongs to one registry, so that several planes fit into one proce
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -100,3 +102,27 @@ class Metrics:
         if histogram is None:
             histogram = self._latency[verb] = self.latency.labels(verb)
         histogram.observe(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What is counted of one controller, for all its workers."""
+
+    waited: Histogram
+    worked: Histogram
+    duration: Histogram
+    errors: Counter
+    retries: Counter
+    results: Mapping[ReconcileResult, Counter]
+
+    @classmethod
+    def of(cls, name: str, metrics: Metrics) -> Measures:
+        """Those of a controller."""
+        return cls(
+            metrics.waited.labels(name),
+            metrics.worked.labels(name),
+            metrics.duration.labels(name),
+            metrics.errors.labels(name),
+            metrics.retries.labels(name),
+            {result: metrics.reconciles.labels(name, result) for result in get_args(ReconcileResult)},
+        )
