@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 from typing import Any, cast
@@ -96,7 +97,7 @@ def test_programs_go_on_while_their_control_planes_move_to_a_real_kubernetes_and
         away = Hosting(cast("RunningServer", real), folder)
         tenants = {name: at_home.tenant(name) for name in ("one", "two")}
         for name, each in tenants.items():
-            eventually(lambda name=name: is_settled(at_home, name), f"control plane {name}")  # type: ignore[misc]
+            eventually(partial(is_settled, at_home, name), f"control plane {name}")
             leave_a_note(each)
         store = at_home.kubectl("get", "datastore", "default", "-o", "jsonpath={.metadata.uid}")
         ids = {**{name: each.uid for name, each in tenants.items()}, "etcd": store}
@@ -127,7 +128,7 @@ def test_programs_go_on_while_their_control_planes_move_to_a_real_kubernetes_and
             with Load(tenants["one"].ask) as load:
                 source.stop()
                 for name in tenants:
-                    eventually(lambda name=name: is_settled(away, name), f"control plane {name}")  # type: ignore[misc]
+                    eventually(partial(is_settled, away, name), f"control plane {name}")
             assert load.failed == []
             assert load.succeeded > 0
             as_before(away)

@@ -148,7 +148,7 @@ async def move(source: ApiServer, target: ApiServer, writes: Writes) -> bool:
 
 
 async def expect_only_at(source: Client, target: Client, known_by: dict[str, str]) -> None:
-    for kind, namespace, name in (
+    moved: tuple[tuple[Kind[Any], str, str], ...] = (
         (CLUSTERS, "default", "shop"),
         (HOSTED_CONTROL_PLANES, "default", "shop"),
         (HOSTED_CONTROL_PLANES, "default", "other"),
@@ -156,11 +156,12 @@ async def expect_only_at(source: Client, target: Client, known_by: dict[str, str
         (DATA_STORES, "", "db"),
         (SECRETS, "default", "shop-ca"),
         (SECRETS, "stores", "db"),
-    ):
-        found = await target.get(kind, namespace, name)  # type: ignore[type-var]
+    )
+    for kind, namespace, name in moved:
+        found = await target.get(kind, namespace, name)
         assert not {MOVED_FROM, MOVING, PAUSED} & found.metadata.annotations.keys(), found
         with pytest.raises(NotFound):
-            await source.get(kind, namespace, name)  # type: ignore[type-var]
+            await source.get(kind, namespace, name)
     plane = await target.get(HOSTED_CONTROL_PLANES, "default", "shop")
     store = await target.get(DATA_STORES, "", "default")
     assert {"tenantID": plane.tenant_id, "storeID": store.store_id} == known_by

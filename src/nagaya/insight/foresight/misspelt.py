@@ -8,16 +8,13 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from nagaya.api.kind import Kind
-from nagaya.api.untyped import Untyped
 from nagaya.insight.picture.search import ALIKE
 from nagaya.kube.client import Client
+from nagaya.kube.definitions import DEFINITIONS
 from nagaya.kube.errors import Forbidden, NotFound
 
 _UNKNOWN: Final = re.compile(r"^(\.\S+): field not declared in schema")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|(\[[^\]]*\])")
-_DEFINITIONS: Final = Kind(
-    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
-)
 
 
 async def meant(client: Client, kind: Kind[Any], refusal: str) -> str:
@@ -26,7 +23,7 @@ async def meant(client: Client, kind: Kind[Any], refusal: str) -> str:
     if found is None or "." not in kind.group:
         return ""
     try:
-        definition = await client.get(_DEFINITIONS, "", f"{kind.plural}.{kind.group}")
+        definition = await client.get(DEFINITIONS, "", f"{kind.plural}.{kind.group}")
     except (NotFound, Forbidden):
         return ""
     for version in definition.at("spec", "versions") or ():
