@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
@@ -111,6 +112,7 @@ def _end(issuer: x509.Certificate, spec: CertificateSpec, now: datetime) -> date
     return min(now.replace(microsecond=0) + spec.validity, issuer.not_valid_after_utc)
 
 
+@lru_cache(maxsize=4096)
 def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)

@@ -7,7 +7,7 @@ below. A preflight must never be stricter than PVE itself, or it would keep away
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -64,14 +64,13 @@ class Spot:
     also: tuple[str, ...] = ()
     """Patterns of further paths that would do; `*` stands for one name."""
 
-    def candidates(self, known: Iterable[str]) -> list[str]:
+    def candidates(self, known: Iterable[str]) -> Iterator[str]:
         """The paths that would do, of those that are known."""
-        found = [*(self.checked or (self.path,))]
+        yield from self.checked or (self.path,)
         listed = [*known]
         for each in self.also:
             pattern, below = _pattern(each.removesuffix(_BELOW)), _BELOW if each.endswith(_BELOW) else ""
-            found += [f"{path}{below}" for path in listed if pattern.fullmatch(path)]
-        return found
+            yield from (f"{path}{below}" for path in listed if pattern.fullmatch(path))
 
 
 def spots(place: Place, scope: Scope) -> tuple[Spot, ...]:

@@ -160,20 +160,19 @@ class Rights:
         access = self._datacenter.access
         user = access.users.get(id)
         groups = user.groups if user is not None else set()
-        roles: dict[str, bool] = {}
         steps = ancestors(path)
-        for step in steps:
-            own: dict[str, bool] = {}
-            shared: dict[str, bool] = {}
-            for role, kind, holder, passed_on in access.at(step):
-                if not passed_on and step != steps[-1]:
-                    continue
-                if kind == "group":
-                    if holder in groups:
-                        shared[role] = shared.get(role, False) or passed_on
-                elif holder == id:
-                    own[role] = passed_on
-            roles = own or shared or roles
+        own: dict[str, dict[str, bool]] = {}
+        shared: dict[str, dict[str, bool]] = {}
+        for (step, kind, holder, role), passed_on in access.acl.items():
+            if step not in steps or not (passed_on or step == steps[-1]):
+                continue
+            if kind == "group":
+                if holder in groups:
+                    there = shared.setdefault(step, {})
+                    there[role] = there.get(role, False) or passed_on
+            elif holder == id:
+                own.setdefault(step, {})[role] = passed_on
+        roles = next((found for step in reversed(steps) if (found := own.get(step) or shared.get(step))), {})
         return {NO_ACCESS: roles[NO_ACCESS]} if NO_ACCESS in roles else roles
 
 

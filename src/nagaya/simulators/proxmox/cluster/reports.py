@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from nagaya.simulators.proxmox.qemu.status import memory_of
 from nagaya.simulators.proxmox.qemu.status import status_of as machine_status
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.storages.usage import status_of as storage_status
@@ -117,7 +118,7 @@ def uptime(emulator: Emulator, node: Node) -> int:
 def memory_used(emulator: Emulator, node: Node) -> int:
     """By the host itself and the machines that run there."""
     running = (guest for guest in emulator.datacenter.guests.values() if guest.node == node.name and guest.running)
-    used = node.foreign_memory + sum(int(machine_status(emulator, guest)["maxmem"]) for guest in running)
+    used = node.foreign_memory + sum(memory_of(guest) for guest in running)
     return min(used, node.memory)
 
 

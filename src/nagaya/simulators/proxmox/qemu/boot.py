@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.configuration import drives_of
-from nagaya.simulators.proxmox.qemu.drives import is_drive
+from nagaya.simulators.proxmox.qemu.drives import is_drive, parse_drive
 from nagaya.simulators.proxmox.qemu.networks import networks_of
 from nagaya.simulators.proxmox.state.guest import Options
 from nagaya.simulators.proxmox.verification import split_list
@@ -44,9 +44,8 @@ def disks(section: Options) -> list[str]:
 
 def disk_size(section: Options) -> int:
     """Bytes of the first disk in the order, which PVE shows as the size of the machine's disk."""
-    drives = {drive.key: drive for drive in drives_of(section)}
     for device in disks(section):
-        drive = drives.get(device)
+        drive = parse_drive(device, str(section[device])) if device in section else None
         if drive is not None and not drive.cdrom and drive.file:
             return drive.size or 0
     return 0

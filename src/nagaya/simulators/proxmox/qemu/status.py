@@ -26,7 +26,7 @@ def status_of(emulator: Emulator, guest: Guest, *, full: bool = False) -> dict[s
         "disk": 0,
         "maxdisk": boot.disk_size(section),
         "cpus": int(section.get("vcpus") or min(cpus, emulator.datacenter.nodes[guest.node].cpus)),
-        "maxmem": options.megabytes(section.get("memory")) * MEBIBYTE,
+        "maxmem": memory_of(guest),
         "uptime": 0,
         "cpu": 0,
         "mem": 0,
@@ -55,3 +55,8 @@ def status_of(emulator: Emulator, guest: Guest, *, full: bool = False) -> dict[s
     if full:
         shown["qmpstatus"] = "stopped" if process is None else process.status
     return shown
+
+
+def memory_of(guest: Guest) -> int:
+    """Bytes that a machine may use."""
+    return options.megabytes(guest.config.get("memory")) * MEBIBYTE

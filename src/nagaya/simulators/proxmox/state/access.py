@@ -61,12 +61,6 @@ class Access:
     """(path, kind, id, role) -> propagate; kind is user, group or token."""
     realms: dict[str, dict[str, Any]] = field(default_factory=realms)
 
-    def at(self, path: str) -> Iterator[tuple[str, str, str, bool]]:
-        """The entries of one path: role, kind and id of who has it, propagate."""
-        for (given, kind, id, role), propagate in self.acl.items():
-            if given == path:
-                yield role, kind, id, propagate
-
     def folders(self) -> Iterator[str]:
         """The paths that have entries, and those on the way to them: PVE keeps all of them as a tree."""
         seen = {"/"}
