@@ -13,6 +13,7 @@ _GROUPS = {
     "ClusterClass": "cluster.x-k8s.io",
     "Machine": "cluster.x-k8s.io",
     "MachineSet": "cluster.x-k8s.io",
+    "MachineDrainRule": "cluster.x-k8s.io",
     "ClusterResourceSetBinding": "addons.cluster.x-k8s.io",
     "HostedControlPlane": "controlplane.cluster.x-k8s.io",
     "DataStore": "controlplane.cluster.x-k8s.io",

@@ -14,6 +14,7 @@ from nagaya.moving.references import named, namespaces
 
 _CLUSTER_SECRETS: Final = ("ca", "etcd", "proxy", "sa", "kubeconfig")
 """Secrets of a Cluster are called after it, with one of these behind: users may have made them without an owner."""
+_CLAIM: Final = "IPAddressClaim"
 _CALLED_ALIKE: Final = "ClusterResourceSetBinding"
 """A kind whose objects have the name of their Cluster."""
 
@@ -85,9 +86,19 @@ def _owners(item: Item, there: Mapping[str, Item]) -> Iterator[str]:
     yield from references
     if references or item.is_cluster:
         return
+    if item.kind.kind == _CLAIM:
+        yield from (uid for uid, each in there.items() if _is_claimed_from(item, each))
+        return
     for uid, each in there.items():
         if each.is_cluster and each.metadata.namespace == item.metadata.namespace and _is_called_after(item, each):
             yield uid
+
+
+def _is_claimed_from(claim: Item, pool: Item) -> bool:
+    """Whether a claim that somebody made by hand is for an address of this pool."""
+    wanted = claim.object.at("spec", "poolRef") or {}
+    meant = (wanted.get("kind"), wanted.get("name")) == (pool.kind.kind, pool.metadata.name)
+    return meant and pool.metadata.namespace in ("", claim.metadata.namespace)
 
 
 def _is_called_after(item: Item, cluster: Item) -> bool:

@@ -15,6 +15,8 @@ MOVE: Final = f"{CLUSTERCTL_LABEL}/move"
 """A label of a kind or an object: it moves, whoever owns it."""
 MOVE_HIERARCHY: Final = f"{CLUSTERCTL_LABEL}/move-hierarchy"
 """The same, with everything that it owns."""
+DELETE_FOR_MOVE: Final = f"{CLUSTERCTL_LABEL}/delete-for-move"
+"""An annotation of objects that go because they have moved."""
 SECRETS: Final = Kind("", "v1", "Secret", "secrets", Untyped)
 CONFIG_MAPS: Final = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
 
@@ -22,6 +24,7 @@ _ROOTS: Final = (
     ("cluster.x-k8s.io", "Cluster"),
     ("cluster.x-k8s.io", "ClusterClass"),
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
+    ("cluster.x-k8s.io", "MachineDrainRule"),
 )
 
 

@@ -11,7 +11,8 @@ longer is at the target, or it would not have been taken away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,21 +22,21 @@ from nagaya.api.definition import CLUSTERCTL_LABEL
 from nagaya.api.ipam.group import SKIP_VALIDATE_DELETE
 from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
-from nagaya.kube.errors import AlreadyExists, NotFound
-from nagaya.kube.patches import Merge
-from nagaya.moving.annotations import MOVED_FROM, MOVING
+from nagaya.kube.errors import AlreadyExists, ApiError, NotFound
+from nagaya.kube.patches import Apply, Merge
+from nagaya.kube.transport import NoAnswer
+from nagaya.moving.annotations import MOVED_FROM, MOVING, STAYS_PAUSED
 from nagaya.moving.belongings import Belongings, belongings
 from nagaya.moving.carried import carried
-from nagaya.moving.checks import problems
-from nagaya.moving.hosted import is_control_plane, is_data_store, same_store
+from nagaya.moving.checks import being_deleted, in_the_way, is_paused_alone, is_same, problems
+from nagaya.moving.hosted import is_control_plane, is_data_store
 from nagaya.moving.inventory import NAMESPACES, identity, inventory, owners_of_pods
-from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
+from nagaya.moving.item import CONFIG_MAPS, DELETE_FOR_MOVE, SECRETS, Item
 from nagaya.moving.order import order
+from nagaya.moving.records import WRITER, is_kept, record
 
 BLOCK_MOVE: Final = f"{CLUSTERCTL_LABEL}/block-move"
 """An annotation of objects that must not move yet: their provider takes it away when they may."""
-DELETE_FOR_MOVE: Final = f"{CLUSTERCTL_LABEL}/delete-for-move"
-"""An annotation of objects that go because they have moved."""
 PATIENCE: Final = 90.0
 """Seconds until all controllers must have said that they leave their objects alone: more than one look may take."""
 LOOK_AGAIN: Final = 1.0
@@ -70,10 +71,15 @@ class Move:
 
     async def look(self) -> Way:
         """See what there is to do, and what stands in the way. Changes nothing."""
-        mine, theirs = await asyncio.gather(identity(self._source), identity(self._target))
-        if mine == theirs:
-            raise MoveFailed("Source and target are the same API. Name another with --to-kubeconfig or --to-context.")
-        here, there = await asyncio.gather(inventory(self._source), inventory(self._target))
+        mine = await identity(self._source)
+        with _asking("target"):
+            theirs = await identity(self._target)
+            if mine == theirs:
+                raise MoveFailed(
+                    "Source and target are the same API. Name another with --to-kubeconfig or --to-context."
+                )
+            there = await inventory(self._target)
+        here = await inventory(self._source)
         moved = belongings(here.items, self._namespace)
         unfinished = tuple(each for each in there.items if each.is_cluster and MOVED_FROM in each.metadata.annotations)
         return Way(
@@ -88,30 +94,36 @@ class Move:
         programs of hosted control planes are, if that is known: it is noted at the target."""
         if way.problems:
             raise MoveFailed(way.problems[0])
-        moved, rounds = way.moved, way.rounds
-        if moved.items:
-            await self._pause(moved)
-            moved = await self._still(moved, stopped)
-            rounds = tuple(map(tuple, order(moved)))
-            await self._make(rounds, home)
-            await self._compare(moved)
-            await self._take_away(moved)
+        if way.moved.items:
+            with _asking("target"):
+                to = await identity(self._target)
+            with _asking("source"):
+                await self._pause(way.moved, to)
+                moved = await self._still(stopped)
+            if going := list(being_deleted(moved.items)):
+                raise MoveFailed(f"{going[0]} Then repeat the command: nothing was moved yet.")
+            with _asking("target"):
+                await self._make(order(moved), home)
+                await self._compare(moved)
+            with _asking("source"):
+                await self._take_away(moved)
         await self._go_on()
 
-    async def _pause(self, moved: Belongings) -> None:
-        to = await identity(self._target)
+    async def _pause(self, moved: Belongings, to: str) -> None:
         for each in moved.items:
             marked = each.metadata.annotations.get(MOVING) == to
             if each.is_cluster and not (marked and each.object.at("spec", "paused")):
-                patch: dict[str, Any] = {"metadata": {"annotations": {MOVING: to}}, "spec": {"paused": True}}
-            elif _is_paused_alone(each) and not (marked and PAUSED in each.metadata.annotations):
+                before = "true" if each.object.at("spec", "paused") else None
+                marks = {MOVING: to, STAYS_PAUSED: before}
+                patch: dict[str, Any] = {"metadata": {"annotations": marks}, "spec": {"paused": True}}
+            elif is_paused_alone(each) and not (marked and PAUSED in each.metadata.annotations):
                 patch = {"metadata": {"annotations": {MOVING: to, PAUSED: "true"}}}
             else:
                 continue
             await _patch(self._source, each, patch)
             self._tell(f"{each} is paused.")
 
-    async def _still(self, before: Belongings, stopped: bool) -> Belongings:
+    async def _still(self, stopped: bool) -> Belongings:
         """Wait until everybody leaves the objects alone, and read them as they are then."""
         loop = asyncio.get_running_loop()
         until, told = loop.time() + PATIENCE, ""
@@ -127,7 +139,7 @@ class Move:
                 raise MoveFailed(
                     f"{waiting} Nothing was moved yet. If no controllers run at the source, repeat the command with "
                     "--source-stopped; to give up, set spec.paused of the Clusters back to false, and take the "
-                    f"annotation {PAUSED} from DataStores and ClusterClasses that it was given to ({MOVING} is there)."
+                    f"annotation {PAUSED} from all others that it was given to: {MOVING} is there."
                 )
             await asyncio.sleep(LOOK_AGAIN)
 
@@ -151,27 +163,36 @@ class Move:
         """The uid that it has at the target."""
         wanted = carried(item, uids, home)
         try:
-            return (await self._target.create(item.kind, wanted)).metadata.uid
+            made = await self._target.create(item.kind, wanted)
         except AlreadyExists:
-            there = await self._target.get(item.kind, item.metadata.namespace, item.metadata.name)
-        if there.metadata.annotations.get(MOVED_FROM) != item.uid and not _same_content(item, there):
-            raise MoveFailed(
-                f"The target has another {item} already, which did not come from here. Rename or delete one of the "
-                "two, and repeat the command. Nothing was taken away at the source."
-            )
-        return there.metadata.uid
+            made = await self._already_there(item)
+        if not is_kept(item, made):
+            content = {"metadata": {"uid": made.metadata.uid}, "status": record(item)}
+            patch = Apply(content, WRITER, force=True)
+            place, name = item.metadata.namespace, item.metadata.name
+            await self._target.patch(item.kind, place, name, patch, subresource="status")
+        return made.metadata.uid
+
+    async def _already_there(self, item: Item) -> Untyped:
+        there = await self._target.get(item.kind, item.metadata.namespace, item.metadata.name)
+        if not is_same(item, there):
+            raise MoveFailed(f"{in_the_way(item)} Nothing was taken away at the source.")
+        return there
 
     async def _compare(self, moved: Belongings) -> None:
         """Before anything goes: all of it must be there, and be what was carried."""
         there = {(each.kind.kind, each.kind.group, str(each)): each for each in (await inventory(self._target)).items}
         for each in moved.items:
             found = there.get((each.kind.kind, each.kind.group, str(each)))
-            if found is None or (
-                found.metadata.annotations.get(MOVED_FROM) != each.uid and not _same_content(each, found.object)
-            ):
+            if found is None or not is_same(each, found.object):
                 raise MoveFailed(
                     f"{each} is not at the target any more, although it was made there. Nothing was taken away at the "
                     "source: look who deletes it there, and repeat the command."
+                )
+            if not is_kept(each, found.object):
+                raise MoveFailed(
+                    f"{each} does not say at the target what it says at the source (status): somebody there has "
+                    "changed it. Nothing was taken away at the source: repeat the command."
                 )
 
     async def _take_away(self, moved: Belongings) -> None:
@@ -199,8 +220,13 @@ class Move:
 
     async def _go_on(self) -> None:
         """Let everything at the target go on that the source has no longer: marks away, Clusters last."""
-        here, there = await asyncio.gather(inventory(self._source), inventory(self._target))
-        kept = {each.uid for each in here.items}
+        with _asking("source"):
+            kept = {each.uid for each in (await inventory(self._source)).items}
+        with _asking("target"):
+            await self._release(kept)
+
+    async def _release(self, kept: Collection[str]) -> None:
+        there = await inventory(self._target)
         came = [
             each
             for each in there.items
@@ -208,15 +234,28 @@ class Move:
             and self._namespace in ("", each.metadata.namespace or self._namespace)
         ]
         for each in sorted(came, key=lambda each: each.is_cluster):
-            gone: dict[str, Any] = {MOVED_FROM: None, MOVING: None, DELETE_FOR_MOVE: None}
-            if _is_paused_alone(each):
+            gone: dict[str, Any] = {MOVED_FROM: None, MOVING: None, STAYS_PAUSED: None, DELETE_FOR_MOVE: None}
+            if is_paused_alone(each):
                 gone[PAUSED] = None
             patch: dict[str, Any] = {"metadata": {"annotations": gone}}
-            if each.is_cluster:
+            stays = STAYS_PAUSED in each.metadata.annotations
+            if each.is_cluster and not stays:
                 patch["spec"] = {"paused": None}
             await _patch(self._target, each, patch)
             if each.is_cluster:
-                self._tell(f"{each} goes on at the target.")
+                self._tell(f"{each} {'is at the target, paused as before' if stays else 'goes on at the target'}.")
+
+
+@contextmanager
+def _asking(end: str) -> Iterator[None]:
+    """Whoever reads of a failure must know which of the two APIs it is about. Raises MoveFailed."""
+    again = "What is done stays, and nothing is lost: repeat the command, and it goes on from there."
+    try:
+        yield
+    except NoAnswer as error:
+        raise MoveFailed(f"The API of the {end} does not answer: {error.why.rstrip('.')}. {again}") from error
+    except ApiError as error:
+        raise MoveFailed(f"The API of the {end} refuses something: {str(error).rstrip('.')}. {again}") from error
 
 
 async def _patch(client: Client, item: Item, content: dict[str, Any]) -> None:
@@ -247,25 +286,12 @@ def _is_busy(item: Item) -> bool:
     told = _paused(item.object)
     if is_control_plane(item) or is_data_store(item):
         return told != "True"
-    return CLUSTER_NAME in item.metadata.labels and told == "False"
-
-
-def _is_paused_alone(item: Item) -> bool:
-    """Whether no Cluster pauses it: it gets an annotation of its own."""
-    return item.kind.kind == "ClusterClass" or is_data_store(item)
+    return (CLUSTER_NAME in item.metadata.labels or is_paused_alone(item)) and told == "False"
 
 
 def _paused(obj: Untyped) -> str:
     conditions = obj.at("status", "conditions") or ()
     return next((str(each.get("status")) for each in conditions if each.get("type") == "Paused"), "")
-
-
-def _same_content(item: Item, there: Untyped) -> bool:
-    """Whether it is something that several clusters share, and the target has the same already."""
-    if same_store(item, there):
-        return True
-    fields = ("data", "binaryData", "type", "immutable")
-    return item.kind in (SECRETS, CONFIG_MAPS) and all(item.object.at(each) == there.at(each) for each in fields)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -142,7 +142,7 @@ async def move(source: ApiServer, target: ApiServer, writes: Writes) -> bool:
     errand = Move(*ends, lambda _: None)
     try:
         await errand.run(await errand.look(), stopped=True)
-    except NoAnswer:
+    except (NoAnswer, MoveFailed):
         return False
     return True
 
@@ -206,6 +206,20 @@ def test_control_planes_whose_controllers_do_not_say_that_they_leave_them_alone_
             assert (await client(target).list(HOSTED_CONTROL_PLANES)).items == []
 
     run(main())
+
+
+@pytest.mark.parametrize("end", ["source", "target"])
+async def test_a_failure_on_the_way_says_which_api_it_is_about_and_that_nothing_is_lost(end: str) -> None:
+    async with two_apis() as (source, target):
+        known_by = await declare(client(source))
+        dying = {"source": source, "target": target}[end]
+        broken = Client(Way(dying, Writes(1, False)), world=WORLD, field_manager="mover")
+        ends = (broken, client(target)) if end == "source" else (client(source), broken)
+        errand = Move(*ends, lambda _: None)
+        with pytest.raises(MoveFailed, match=f"The API of the {end} does not answer: .*repeat the command"):
+            await errand.run(await errand.look(), stopped=True)
+        assert await move(source, target, Writes(LONGEST, True))
+        await expect_only_at(client(source), client(target), known_by)
 
 
 async def test_pods_of_the_source_stand_in_the_way() -> None:

@@ -15,7 +15,7 @@ from nagaya.kube.client import Client
 from nagaya.kube.transport import Answer, Call, NoAnswer, StreamAnswer, Transport
 from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.inventory import inventory
-from nagaya.moving.move import Move
+from nagaya.moving.move import Move, MoveFailed
 from support.crashes import Killed
 from support.proxmox_second_town import second_town
 from support.proxmox_town import Town, play, town
@@ -45,7 +45,7 @@ class Mover:
         try:
             errand = Move(*clients, self.said.append)
             await errand.run(await errand.look())
-        except NoAnswer:
+        except (NoAnswer, MoveFailed):
             return False
         finally:
             self.writes = writes.count

@@ -38,6 +38,23 @@ def test_secrets_move_that_something_of_the_cluster_names() -> None:
     assert {*found} == {CLUSTER, config, infrastructure, *named}
 
 
+def test_a_claim_that_somebody_made_by_hand_moves_with_its_pool() -> None:
+    pool = item("InClusterIPPool", "pool", kind_labels=(MOVE_HIERARCHY,))
+    claim = item("IPAddressClaim", "by-hand", spec={"poolRef": {"kind": "InClusterIPPool", "name": "pool"}})
+    address = item("IPAddress", "by-hand", claim, pool)
+    others = [
+        item("IPAddressClaim", "of-another", spec={"poolRef": {"kind": "InClusterIPPool", "name": "another"}}),
+        item("IPAddressClaim", "elsewhere", namespace="there", spec=claim.object.at("spec")),
+    ]
+    found = belongings([pool, claim, address, *others])
+    assert {*found.items} == {pool, claim, address}
+    assert found.left == ()
+
+
+def test_rules_for_drains_move_although_nobody_owns_them() -> None:
+    assert moved(CLUSTER, item("MachineDrainRule", "rule")) == ["shop", "rule"]
+
+
 def test_the_binding_of_resource_sets_belongs_to_the_cluster_that_it_is_called_after() -> None:
     assert moved(CLUSTER, item("ClusterResourceSetBinding", "shop"), item("ClusterResourceSetBinding", "x")) == [
         "shop",

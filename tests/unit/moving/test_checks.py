@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.untyped import Untyped
-from nagaya.moving.annotations import MOVING
+from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.belongings import belongings
 from nagaya.moving.checks import problems
-from nagaya.moving.item import Item
+from nagaya.moving.item import DELETE_FOR_MOVE, Item
 from support.moving import item
 
 TARGET = "target-uid"
@@ -26,9 +27,9 @@ def definition(kind: Item, version: str = "v1") -> Untyped:
     )
 
 
-def found(*items: Item, target: tuple[Item, ...] | None = None) -> list[str]:
+def found(*items: Item, target: tuple[Item, ...] | None = None, there: Sequence[Item] = ()) -> list[str]:
     served = {each.metadata.name: each for each in map(definition, items if target is None else target)}
-    return problems(belongings(items), TARGET, served)
+    return problems(belongings(items), TARGET, served, there)
 
 
 def cluster(**change: Any) -> Item:
@@ -50,7 +51,6 @@ def test_kinds_that_the_target_lacks_are_named_with_the_command_that_brings_them
     ("change", "words"),
     [
         ({"status": {}}, "is not there yet"),
-        ({"spec": {"paused": True}}, "paused by somebody else"),
         ({"annotations": {MOVING: "elsewhere"}, "spec": {"paused": True}}, "another API already"),
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "being deleted"),
     ],
@@ -59,8 +59,25 @@ def test_a_cluster_that_may_not_move_says_why(change: dict[str, Any], words: str
     assert any(words in each for each in found(cluster(**change))), found(cluster(**change))
 
 
+def test_a_cluster_that_somebody_has_paused_moves_as_it_is() -> None:
+    assert found(cluster(spec={"paused": True})) == []
+
+
+def test_names_that_the_target_has_already_are_told_before_anything_is_changed() -> None:
+    whole = cluster()
+    assert found(whole, there=[cluster(annotations={MOVED_FROM: whole.uid})]) == []
+    (problem,) = found(whole, there=[cluster(annotations={MOVED_FROM: "of-another"})])
+    assert problem.startswith("The target has another Cluster here/shop already, which did not come from here.")
+
+
 def test_a_move_that_ended_early_may_go_on() -> None:
     assert found(cluster(annotations={MOVING: TARGET}, spec={"paused": True})) == []
+
+
+def test_what_an_earlier_move_was_taking_away_is_no_obstacle_to_the_next() -> None:
+    when = "2026-01-01T00:00:00Z"
+    annotations = {MOVING: TARGET, DELETE_FOR_MOVE: ""}
+    assert found(cluster(deletionTimestamp=when, annotations=annotations, spec={"paused": True})) == []
 
 
 def test_a_class_that_the_move_has_paused_itself_is_no_obstacle_to_it() -> None:

@@ -36,6 +36,10 @@ class ProxmoxVirtualMachinePhase(StrEnum):
     """Its destruction was ordered."""
 
 
+LEFT: Final = (ProxmoxVirtualMachinePhase.ORPHANED, ProxmoxVirtualMachinePhase.DESTROYING)
+"""Phases of a VM whose machine is gone, on purpose."""
+
+
 class MachineReference(Model):
     """The ProxmoxMachine that a VM is for."""
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
+    LEFT,
     PROXMOX_VIRTUAL_MACHINES,
     ProxmoxVirtualMachine,
     ProxmoxVirtualMachinePhase,
@@ -25,7 +26,12 @@ def index_reservations(cache: Cache) -> None:
 
 def is_left(reservation: ProxmoxVirtualMachine) -> bool:
     """Whether it was left to the reaper."""
-    return reservation.status.phase in (ProxmoxVirtualMachinePhase.ORPHANED, ProxmoxVirtualMachinePhase.DESTROYING)
+    return reservation.status.phase in LEFT
+
+
+def is_untouched(reservation: ProxmoxVirtualMachine) -> bool:
+    """Whether nothing was ever cloned under its VMID: what is there is somebody else's, whatever it is."""
+    return reservation.status.phase in ("", ProxmoxVirtualMachinePhase.RESERVED)
 
 
 def is_for(reservation: ProxmoxVirtualMachine, machine: ProxmoxMachine) -> bool:
