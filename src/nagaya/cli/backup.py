@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 import click
 
 from nagaya.cli.data_dir import default_data_dir
 
+_STREAM: Final = Path("-")
 _data_dir = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -18,36 +25,42 @@ _data_dir = click.option(
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
 @_data_dir
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def backup(file: Path, data_dir: Path, force: bool) -> None:
-    """Copy the management API's data into FILE, while it runs or not.
+    """Copy the management API's data into FILE, while it runs or not; - is standard output.
 
     FILE holds every object, Secrets too, and is readable by you only. The certificate authority and the other keys
     are not in it: they are in the folder `pki` of the data folder, never change, and should be kept once, in a safe
-    place.
+    place. Nor is the data of hosted control planes: `nagaya tenant backup` keeps each.
 
     \b
     Examples:
       nagaya backup nagaya-monday.db
       nagaya backup --data-dir ./lab --force /backups/lab.db
+      nagaya backup - | gpg --encrypt --recipient ops > nagaya-monday.db.gpg
     """
     from nagaya.apiserver.storage import StorageError, backup_directory
 
-    try:
-        backup_directory(data_dir, file, overwrite=force)
-    except StorageError as error:
-        raise click.ClickException(_sentence(error)) from error
-    click.echo(f"Wrote {file} ({_size(file.stat().st_size)}). Put it back with: nagaya restore {file}")
+    if file == _STREAM and sys.stdout.isatty():
+        raise click.UsageError("a backup is no text for a terminal: name a file, or pipe it on.")
+    with _written(file) as place:
+        try:
+            backup_directory(data_dir, place, overwrite=force)
+        except StorageError as error:
+            raise click.ClickException(_sentence(error)) from error
+        size = _size(place.stat().st_size)
+    if file != _STREAM:
+        click.echo(f"Wrote {file} ({size}). Put it back with: nagaya restore {file}")
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
 @_data_dir
 @click.option("--force", is_flag=True, help="Also if there is data already. It is moved aside, not deleted.")
 def restore(file: Path, data_dir: Path, force: bool) -> None:
-    """Put the backup in FILE in place of the management API's data.
+    """Put the backup in FILE in place of the management API's data; - is standard input.
 
     `nagaya up` must not be running on it. Clients that watched notice that the history has a gap, and list again.
 
@@ -55,18 +68,47 @@ def restore(file: Path, data_dir: Path, force: bool) -> None:
     Examples:
       nagaya restore nagaya-monday.db
       nagaya restore --data-dir ./lab --force /backups/lab.db
+      gpg --decrypt nagaya-monday.db.gpg | nagaya restore -
     """
     from nagaya.apiserver.storage import StorageError
     from nagaya.apiserver.storage import restore as put_back
     from nagaya.world import SystemClock
 
-    try:
-        restored = put_back(file, data_dir, SystemClock(), force=force)
-    except StorageError as error:
-        raise click.ClickException(_sentence(error)) from error
+    with _read(file) as place:
+        try:
+            restored = put_back(place, data_dir, SystemClock(), force=force)
+        except StorageError as error:
+            raise click.ClickException(_sentence(error)) from error
     click.echo(f"Restored {restored.objects} objects into {data_dir}.")
     if restored.moved_aside is not None:
         click.echo(f"The data that was there is in {restored.moved_aside}.")
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[Path]:
+    """Where the backup goes: a stream gets it when it is complete and checked."""
+    if file != _STREAM:
+        yield file
+        return
+    with TemporaryDirectory(prefix="nagaya-backup-") as folder:
+        place = Path(folder) / "standard-output.db"
+        yield place
+        with place.open("rb") as whole:
+            shutil.copyfileobj(whole, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _read(file: Path) -> Iterator[Path]:
+    """Where the backup is: a stream is read to its end first, so that it can be checked before anything is touched."""
+    if file != _STREAM:
+        yield file
+        return
+    with TemporaryDirectory(prefix="nagaya-restore-") as folder:
+        place = Path(folder) / "standard-input.db"
+        with place.open("wb") as whole:
+            shutil.copyfileobj(sys.stdin.buffer, whole)
+        yield place
 
 
 def _sentence(error: Exception) -> str:

@@ -23,16 +23,19 @@ _BUSY_MILLISECONDS = 5000
 
 def backup_directory(directory: Path, destination: Path, *, overwrite: bool = False) -> None:
     """Back up a data directory, whether or not a server works on it."""
-    source = Files(directory).database
-    if not source.exists():
+    files = Files(directory)
+    if not files.database.exists():
         raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
-    copy_database(source, destination, overwrite=overwrite)
+    if destination.resolve() in {each.resolve() for each in files.own}:
+        # Also with `overwrite`: a server would go on with a file that has no name any more.
+        raise DataRefused(destination, "this is the data itself, and no place for a copy", "Choose another name")
+    copy_database(files.database, destination, overwrite=overwrite)
 
 
 def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -> None:
     """Write a consistent copy of a database. Raises `DataExists`, another `DataRefused`, or `StorageFailure`."""
     if destination.exists() and not overwrite:
-        raise DataExists(destination, "there is a file of that name", "Choose another name, or allow it to be replaced")
+        raise DataExists(destination, "there is a file of that name", "Choose another name, or replace it with --force")
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))

@@ -43,6 +43,7 @@ class Files:
         self.lock = directory / "state.lock"
         self.unfinished = directory / "state.db.new"
         self.restoring = directory / "state.db.restoring"
+        self.own = (self.database, self.log, self.index, self.lock, self.unfinished, self.restoring)
 
 
 def checksum(revision: int, key: str, value: bytes | None) -> int:

@@ -77,6 +77,9 @@ def prepare_directory(directory: Path) -> None:
     if mode & _WORLD_WRITABLE:
         remedy = f"Choose a directory of its own, or run `chmod o-w {directory}`"
         raise DataNotPermitted(directory, "every user of this machine can replace files in it", remedy)
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        remedy = "Mount it so that it can be written, or choose another data directory"
+        raise DataNotPermitted(directory, "its file system is read-only", remedy)
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
         remedy = "Give it to the user of this process, or choose another data directory"
         raise DataNotPermitted(directory, "this user may not read and write in it", remedy)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from nagaya.apiserver.storage.errors import DataExists, DataNotPermitted, DataRefused, ForeignData
+from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPermitted, DataRefused, ForeignData
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import connect
 from nagaya.apiserver.storage.sqlite.failures import open_failure
@@ -28,6 +28,7 @@ from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, prepare_directory, synchronise
 from nagaya.world import Clock
 
+_USELESS = "Nothing was changed. This backup cannot be used: restore another one"
 REVISION_STEP = 1_000_000_000  # more than a server writes between a backup and its restore; etcd advises the same
 
 
@@ -52,15 +53,23 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
     if backup.with_name(f"{backup.name}-wal").exists():
         finding = "it has a write-ahead log beside it, so it is a database in use and not a backup"
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
-    check_header(backup, writable=False)
+    try:
+        check_header(backup, writable=False)
+    except CorruptData as error:
+        raise CorruptData(backup, error.finding, _USELESS) from error
+    except ForeignData as error:
+        remedy = "Nothing was changed. Name a file made by `nagaya backup`"
+        raise ForeignData(backup, error.finding, remedy) from error
     prepare_directory(directory)
     lock = DataLock(files.lock)
     try:
         if _present(files) and not force:
-            remedy = "Force the restore to move that data aside, or choose another data directory"
+            remedy = "Move it aside with --force, or choose another data directory"
             raise DataExists(directory, "there is data in it already", remedy)
         _discard(files)
         return _restore(backup, files, clock)
+    except CorruptData as error:
+        raise CorruptData(backup, error.finding, _USELESS) from error
     except OSError as error:
         remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
         raise DataNotPermitted(directory, f"the restore failed ({error.strerror})", remedy) from error

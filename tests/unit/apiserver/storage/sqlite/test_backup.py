@@ -97,6 +97,22 @@ async def test_a_backup_replaces_a_file_only_if_told_to(directory: Path, backup:
     await store.close()
 
 
+@pytest.mark.parametrize("name", ["state.db", "state.db-wal", "state.lock", "../data/state.db"])
+async def test_the_data_itself_is_never_replaced_by_a_copy(directory: Path, name: str, clock: ManualClock) -> None:
+    store = await open_store(directory, clock)
+    await put(store, "a")
+    await store.backup(directory.parent / "elsewhere.db")
+    place = directory / name.replace("data", directory.name)
+    for overwrite in (False, True):
+        with pytest.raises(DataRefused, match="this is the data itself, and no place for a copy"):
+            backup_directory(directory, place, overwrite=overwrite)
+    await put(store, "b")
+    await store.close()
+    again = await open_store(directory, clock)
+    assert set(state(again)) == {"a", "b"}
+    await again.close()
+
+
 async def test_a_backup_that_fails_says_why_and_leaves_nothing(
     directory: Path, tmp_path: Path, clock: ManualClock
 ) -> None:

@@ -1,0 +1,44 @@
+"""Backups through a pipe: what comes out goes in again."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from nagaya.apiserver.storage import ANY, open_store
+from nagaya.cli.backup import backup, restore
+from unit.apiserver.storage.storage_world import ManualClock, encoded
+
+
+async def filled(directory: Path) -> None:
+    store = await open_store(directory, ManualClock())
+    await store.put("configmaps", "a", encoded("a", None), expected=ANY)
+    await store.close()
+
+
+async def test_a_backup_goes_to_standard_output_and_comes_back_from_standard_input(tmp_path: Path) -> None:
+    await filled(tmp_path / "data")
+    made = CliRunner().invoke(backup, ["-", f"--data-dir={tmp_path / 'data'}"])
+    assert (made.exit_code, made.stderr) == (0, "")
+    assert made.stdout_bytes.startswith(b"SQLite format 3\0")
+    assert not Path("-").exists()
+    back = CliRunner().invoke(restore, ["-", f"--data-dir={tmp_path / 'other'}"], input=made.stdout_bytes)
+    assert "Restored 1 objects" in back.output
+    assert stat.S_IMODE((tmp_path / "other/state.db").stat().st_mode) == 0o600
+
+
+def test_nothing_is_written_to_standard_output_if_there_is_no_backup(tmp_path: Path) -> None:
+    made = CliRunner().invoke(backup, ["-", f"--data-dir={tmp_path}"])
+    assert (made.exit_code, made.stdout_bytes) == (1, b"")
+    assert "there is no database in it" in made.stderr
+
+
+async def test_what_is_no_backup_changes_nothing(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    before = (tmp_path / "state.db").read_bytes()
+    refused = CliRunner().invoke(restore, ["-", "--force", f"--data-dir={tmp_path}"], input=b"hello" * 100)
+    assert refused.exit_code == 1
+    assert "Nothing was changed. Name a file made by `nagaya backup`" in refused.stderr
+    assert (tmp_path / "state.db").read_bytes() == before
