@@ -90,14 +90,14 @@ def _live(kubectl: Tool) -> None:
     drafted = subprocess.run([NAGAYA, *words.split()], capture_output=True, text=True, check=True).stdout
     kubectl("apply", "-f", "-", input=drafted)
     kubectl("apply", "-f", "-", input=yaml.safe_dump_all(_around()))
-    kubectl("wait", "cluster/trial", "--for=condition=Available", "--timeout=80s")
+    kubectl("wait", "cluster/trial", "--for=condition=Available", "--timeout=200s")
     kubectl("scale", "machinedeployment", "trial-workers", "--replicas=2")
-    kubectl("wait", "md/trial-workers", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=60s")
-    kubectl("wait", "ipaddressclaim/one", "--for=condition=Ready", "--timeout=60s")
-    kubectl("wait", "proxmoxconnection/nowhere", "--for=condition=Ready=False", "--timeout=60s")
-    kubectl("wait", "clusterresourceset/plugin", "--for=condition=ResourcesApplied", "--timeout=60s")
-    kubectl("delete", "ipaddressclaim", "one", "--timeout=60s")
-    kubectl("delete", "cluster", "trial", "--timeout=80s")
+    kubectl("wait", "md/trial-workers", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=200s")
+    kubectl("wait", "ipaddressclaim/one", "--for=condition=Ready", "--timeout=200s")
+    kubectl("wait", "proxmoxconnection/nowhere", "--for=condition=Ready=False", "--timeout=200s")
+    kubectl("wait", "clusterresourceset/plugin", "--for=condition=ResourcesApplied", "--timeout=200s")
+    kubectl("delete", "ipaddressclaim", "one", "--timeout=200s")
+    kubectl("delete", "cluster", "trial", "--timeout=200s")
 
 
 def _around() -> list[dict[str, Any]]:

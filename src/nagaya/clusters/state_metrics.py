@@ -22,6 +22,7 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES
 from nagaya.api.controlplane.kubeadm_control_plane import KUBEADM_CONTROL_PLANES
 from nagaya.api.kind import Kind
+from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.remote import Remotes
 
@@ -39,7 +40,7 @@ _REPLICAS: Final = {
     "status_replicas_updated": ("up_to_date_replicas", "Machines that are as declared."),
 }
 _SETS: Final[tuple[Kind[Any], ...]] = (MACHINE_DEPLOYMENTS, MACHINE_SETS, KUBEADM_CONTROL_PLANES, HOSTED_CONTROL_PLANES)
-_TOLD: Final[tuple[Kind[Any], ...]] = (CLUSTERS, MACHINES, *_SETS)
+_TOLD: Final[tuple[Kind[Any], ...]] = (CLUSTERS, MACHINES, *_SETS, PROXMOX_CONNECTIONS)
 
 
 class StateMetrics(Collector):

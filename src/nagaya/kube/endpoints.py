@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aiohttp import web
+from prometheus_client import disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from nagaya.kube.manager import Manager
+
+# A second series for each counter and histogram, which nobody asks for: they say when it began.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library says no types of it
 
 
 class Endpoints:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from nagaya.apiserver.controllers.runner import Runner
     from nagaya.apiserver.storage import Store
     from nagaya.apiserver.web.handler import Endpoint, Exchange
+
+# A second series for each counter and histogram, which the real server does not have either.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library says no types of it
 
 _BUCKETS: Final = (
     0.005,
@@ -183,7 +186,7 @@ class _State:
     def _controllers(self) -> Iterable[Metric]:
         depth = GaugeMetricFamily("workqueue_depth", "Keys that wait to be looked at.", labels=["name"])
         failing = GaugeMetricFamily("nagaya_controller_failing_keys", "Keys that failed last time.", labels=["name"])
-        retries = CounterMetricFamily("workqueue_retries", "Failures so far.", labels=["name"])
+        retries = CounterMetricFamily("workqueue_retries_total", "Failures so far.", labels=["name"])
         for figures in self._runner().figures():
             depth.add_metric([figures.name], figures.waiting)
             failing.add_metric([figures.name], figures.failing)

@@ -56,8 +56,14 @@ class Installation:
         aggregated = {"clusterRoleSelectors": [{"matchLabels": {AGGREGATED: "true"}}]}
         return [
             _role("ClusterRole", {"name": NAME, "labels": _LABELS}, cluster_rules(self.parts)),
-            # Other providers bring ClusterRoles with that label: so the core may use their kinds, too.
-            {**_role("ClusterRole", {"name": PROVIDERS, "labels": _LABELS}, []), "aggregationRule": aggregated},
+            # Other providers bring ClusterRoles with that label: so the core may use their kinds, too. Its rules are
+            # Kubernetes' own to fill in: who applied a list, even an empty one, would be at odds with it ever after.
+            {
+                "apiVersion": f"{_RBAC}/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": PROVIDERS, "labels": _LABELS},
+                "aggregationRule": aggregated,
+            },
             self._binding("ClusterRoleBinding", {"name": NAME, "labels": _LABELS}, "ClusterRole", NAME),
             self._binding("ClusterRoleBinding", {"name": PROVIDERS, "labels": _LABELS}, "ClusterRole", PROVIDERS),
             _role("Role", self._metadata(), lease_rules()),
@@ -147,7 +153,8 @@ class Installation:
         return self._object("policy/v1", "PodDisruptionBudget", {"spec": spec})
 
     def _service_monitor(self) -> Manifest:
-        endpoint = {"port": "health", "path": "/metrics", "interval": "30s"}
+        # Figures of clusters say which namespace they are about; without this Prometheus puts that of the pod there.
+        endpoint = {"port": "health", "path": "/metrics", "interval": "30s", "honorLabels": True}
         spec = {"selector": {"matchLabels": _LABELS}, "endpoints": [endpoint]}
         return self._object("monitoring.coreos.com/v1", "ServiceMonitor", {"spec": spec})
 

@@ -6,7 +6,6 @@ A test runs the controllers as the ServiceAccount that has exactly these rights,
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
 from typing import Any, Final
 
 from nagaya.api.catalog import PARTS
@@ -17,21 +16,40 @@ from nagaya.clusters.leases import BESIDE_API, ELECTED
 Rule = dict[str, Any]
 
 READ: Final = ("get", "list", "watch")
-WRITE: Final = ("create", "patch", "delete")
-ALL: Final = (*READ, *WRITE)
-ONLY_READ: Final = frozenset(
-    {
-        "clusterclasses",
-        "extensionconfigs",
-        "hostedcontrolplanetemplates",
-        "kubeadmcontrolplanetemplates",
-        "machinedrainrules",
-        "machinepools",
-        "proxmoxclustertemplates",
-        "simulatedclustertemplates",
-    }
-)
-"""Kinds that no controller of Nagaya's writes."""
+MAKE: Final = (*READ, "create", "patch")
+ALL: Final = (*MAKE, "delete")
+_OWNED: Final = ("patch", "delete")
+"""Nobody deletes these. But where the API guards owners (OwnerReferencesPermissionEnforcement, as OpenShift does), only
+who may delete an object may write down whose it is."""
+WRITTEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "clusterresourcesetbindings": ("create", "patch", "delete"),
+    "clusterresourcesets": ("patch",),
+    "clusters": ("patch",),
+    "datastores": ("create", "patch"),  # the usual one is made where nobody made another
+    "globalinclusterippools": ("patch",),
+    "hostedcontrolplanes": ("patch", "delete"),
+    "inclusterippools": ("create", "patch"),  # of the addresses that a ProxmoxCluster names
+    "ipaddressclaims": ("create", "patch", "delete"),
+    "ipaddresses": ("create", "patch", "delete"),
+    "ipaddressreservations": ("create", "patch", "delete"),
+    "kubeadmconfigs": ("create", "patch", "delete"),
+    "kubeadmconfigtemplates": _OWNED,
+    "kubeadmcontrolplanes": ("patch", "delete"),
+    "machinedeployments": ("patch", "delete"),
+    "machinehealthchecks": _OWNED,
+    "machinepools": ("delete",),  # with their Cluster; everything else of them is somebody else's
+    "machines": ("create", "patch", "delete"),
+    "machinesets": ("create", "patch", "delete"),
+    "proxmoxclusters": ("patch", "delete"),
+    "proxmoxconnections": ("patch",),
+    "proxmoxmachines": ("create", "patch", "delete"),
+    "proxmoxmachinetemplates": _OWNED,
+    "proxmoxvirtualmachines": ("create", "patch", "delete"),
+    "simulatedclusters": ("patch", "delete"),
+    "simulatedmachines": ("create", "patch", "delete"),
+    "simulatedmachinetemplates": _OWNED,
+}
+"""What controllers do with objects of our kinds beside reading them; with those of all others nothing."""
 AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"
 """Label of ClusterRoles by which providers of Cluster API give the core rights to their kinds."""
 ADMISSION: Final = "nagaya"
@@ -46,20 +64,21 @@ _OF_PARTS: Final[Mapping[str, Sequence[Rule]]] = {
         # Which machine initializes a cluster is decided by who makes this first.
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "delete"]},
     ),
-    "addons": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "patch"]},),
+    "addons": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": [*READ, *_OWNED]},),
     "infrastructure-proxmox": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]},),
     _HOSTED: (
-        {"apiGroups": [""], "resources": ["configmaps", "services", "serviceaccounts"], "verbs": [*ALL]},
+        {"apiGroups": [""], "resources": ["configmaps", "services", "serviceaccounts"], "verbs": [*MAKE]},
         {"apiGroups": [""], "resources": ["pods"], "verbs": [*READ]},
+        # Deployments go first, when all is to go; the rest goes with its owner.
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": [*ALL]},
-        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": [*ALL]},
-        {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": [*ALL]},
+        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": [*MAKE]},
+        {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": [*MAKE]},
         {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list"]},
     ),
 }
 _OF_ALL: Final[Sequence[Rule]] = (
-    # Kubeconfigs, authorities, boot data, credentials.
-    {"apiGroups": [""], "resources": ["secrets"], "verbs": [*ALL]},
+    # Kubeconfigs, authorities, boot data, credentials: made, and given an owner.
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": [*READ, "create", *_OWNED]},
     {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
     {"apiGroups": ["apiextensions.k8s.io"], "resources": [_CRDS], "verbs": [*READ]},
     {
@@ -86,20 +105,17 @@ def lease_rules() -> list[Rule]:
 
 
 def _own_kinds(parts: Collection[str]) -> list[Rule]:
-    kinds = [each.kind for part in PARTS if part in parts or part == "core" for each in PARTS[part]]
     rules: list[Rule] = []
-    for group, members in groupby(sorted(kinds, key=lambda kind: kind.group), key=lambda kind: kind.group):
-        plurals = sorted(kind.plural for kind in members)
-        written = [each for each in plurals if each not in ONLY_READ]
-        read = [each for each in plurals if each in ONLY_READ]
-        rules.append({"apiGroups": [group], "resources": written, "verbs": [*ALL]})
-        rules.append({"apiGroups": [group], "resources": [f"{each}/status" for each in written], "verbs": ["patch"]})
+    for definition in (each for part in PARTS if part in parts or part == "core" for each in PARTS[part]):
+        group, plural = [definition.kind.group], definition.kind.plural
+        written = WRITTEN.get(plural, ())
+        rules.append({"apiGroups": group, "resources": [plural], "verbs": [*READ, *written]})
+        if "patch" not in written:
+            continue
+        if definition.status:
+            rules.append({"apiGroups": group, "resources": [f"{plural}/status"], "verbs": ["patch"]})
         # Where owners may not be set without it: whoever is owned may keep its owner from going.
-        rules.append(
-            {"apiGroups": [group], "resources": [f"{each}/finalizers" for each in written], "verbs": ["update"]}
-        )
-        if read:
-            rules.append({"apiGroups": [group], "resources": read, "verbs": [*READ]})
+        rules.append({"apiGroups": group, "resources": [f"{plural}/finalizers"], "verbs": ["update"]})
     return rules
 
 

@@ -12,7 +12,7 @@ from nagaya.api.crd import render
 from nagaya.cli.controllers import PARTS, controllers
 from nagaya.cli.manifests.command import DEFAULT, manifests
 from nagaya.cli.manifests.installation import Installation
-from nagaya.cli.manifests.rights import cluster_rules, lease_rules
+from nagaya.cli.manifests.rights import WRITTEN, cluster_rules, lease_rules
 
 
 def made(**changes: Any) -> dict[str, dict[str, Any]]:
@@ -43,6 +43,37 @@ def test_each_resource_has_one_rule() -> None:
         for name in rule["resources"]
     ]
     assert len(set(seen)) == len(seen)
+
+
+def verbs(resource: str) -> list[str]:
+    (found,) = [rule["verbs"] for rule in cluster_rules(PARTS) if resource in rule["resources"]]
+    return list(found)
+
+
+def test_nobody_may_make_or_delete_what_only_users_do() -> None:
+    assert verbs("clusters") == ["get", "list", "watch", "patch"]
+    assert verbs("proxmoxconnections") == ["get", "list", "watch", "patch"]
+    assert verbs("clusterclasses") == ["get", "list", "watch"]
+    assert verbs("inclusterippools") == ["get", "list", "watch", "create", "patch"]
+    assert "delete" not in verbs("services")
+
+
+def test_machine_pools_of_others_go_with_their_cluster() -> None:
+    assert verbs("machinepools") == ["get", "list", "watch", "delete"]
+
+
+def test_every_kind_of_the_table_exists_and_no_status_is_written_that_is_not_served() -> None:
+    defined = {each.kind.plural: each for definitions in DEFINITIONS.values() for each in definitions}
+    assert set(WRITTEN) <= set(defined)
+    named = {name for rule in cluster_rules(PARTS) for name in rule["resources"]}
+    assert not [name for name, each in defined.items() if f"{name}/status" in named and not each.status]
+
+
+def test_rules_of_other_providers_are_left_to_kubernetes() -> None:
+    """Who applies them is at odds with whoever fills them in, from the second time on."""
+    parts = Installation("nagaya-system", "nagaya:1", DEFAULT, crds=False).manifests()
+    (aggregated,) = [each for each in parts if "aggregationRule" in each]
+    assert "rules" not in aggregated
 
 
 def test_pods_keep_to_the_restricted_level_and_replicas_apart() -> None:
@@ -76,4 +107,7 @@ def test_definitions_are_those_of_crds_and_can_be_left_out() -> None:
 
 def test_a_service_monitor_is_there_if_it_is_asked_for() -> None:
     assert "ServiceMonitor" not in made()
-    assert made(service_monitor=True)["ServiceMonitor"]["apiVersion"] == "monitoring.coreos.com/v1"
+    monitor = made(service_monitor=True)["ServiceMonitor"]
+    assert monitor["apiVersion"] == "monitoring.coreos.com/v1"
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["honorLabels"] is True, "or the namespaces of clusters become that of the pod"

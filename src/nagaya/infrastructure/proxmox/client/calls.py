@@ -304,6 +304,7 @@ class Calls:
     async def close(self) -> None:
         """Let go of every connection."""
         await self._transport.close()
+        self.metrics.forget(self._facts.name)
 
 
 class _Elsewhere(Exception):

@@ -45,3 +45,14 @@ class ClientMetrics:
             ("connection",),
             registry=self.registry,
         )
+        self.oldest_task = Gauge(
+            "nagaya_proxmox_oldest_task_timestamp_seconds",
+            "When the oldest task that is waited for was begun, as a Unix time; not there if there is none.",
+            ("connection",),
+            registry=self.registry,
+        )
+
+    def forget(self, connection: str) -> None:
+        """What was so of a connection that is no longer used must not be told for ever."""
+        for gauge in (self.open, self.tasks, self.oldest_task):
+            gauge.remove_by_labels({"connection": connection})

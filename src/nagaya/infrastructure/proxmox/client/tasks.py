@@ -215,7 +215,13 @@ class Tasks:
             listener(state)
 
     def _gauge(self) -> None:
-        self._calls.metrics.tasks.labels(self._calls.facts.name).set(self.count())
+        metrics, name = self._calls.metrics, self._calls.facts.name
+        metrics.tasks.labels(name).set(self.count())
+        begun = [each.state.upid.started for there in self._watched.values() for each in there.values()]
+        if begun:
+            metrics.oldest_task.labels(name).set(min(begun))
+        else:
+            metrics.oldest_task.remove(name)
 
     def _now(self) -> float:
         return self._calls.world.clock.monotonic()

@@ -111,6 +111,10 @@ async def test_a_host_that_is_dead_fails_at_once_and_others_do_not_notice() -> N
     assert sample("nagaya_proxmox_errors_total", errors) == 2
     code = {"connection": "lab", "host": "pve2", "method": "GET", "code": "595"}
     assert sample("nagaya_proxmox_calls_total", code) == 1
+    await client.close()
+    assert sample("nagaya_proxmox_host_unreachable", {"connection": "lab", "host": "pve2"}) is None, (
+        "a connection that is no longer used must not be alerted of for ever"
+    )
 
 
 async def test_whether_a_host_is_back_is_asked_before_anything_is_changed_there() -> None:

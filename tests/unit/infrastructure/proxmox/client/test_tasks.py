@@ -115,6 +115,28 @@ def test_however_many_wait_a_task_is_asked_about_once() -> None:
     run(main())
 
 
+def test_figures_tell_since_when_the_oldest_task_is_waited_for_and_nothing_when_none_is() -> None:
+    async def main() -> None:
+        async with data_center() as center:
+            metrics, name = center.client.calls.metrics, {"connection": center.client.calls.facts.name}
+
+            def told() -> float | None:
+                return metrics.registry.get_sample_value("nagaya_proxmox_oldest_task_timestamp_seconds", name)
+
+            first = begin(center, 30.0)
+            center.client.tasks.look(first)
+            await asyncio.sleep(10)
+            second = begin(center, 60.0)
+            center.client.tasks.look(second)
+            assert told() == upid(first).started < upid(second).started
+            await center.client.tasks.wait(first)
+            assert told() == upid(second).started
+            await center.client.tasks.wait(second)
+            assert told() is None
+
+    run(main())
+
+
 def test_a_controller_looks_without_waiting_and_is_told() -> None:
     async def main() -> None:
         async with data_center() as center:
