@@ -14,7 +14,7 @@ from pathlib import Path
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60  # seconds for a block, and for a server to be ready
+PATIENCE = 240  # seconds for a block, and for a server to be ready
 
 
 class Terminal:

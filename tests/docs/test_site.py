@@ -39,7 +39,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
     command = [BIN / "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
 
     assert built.returncode == 0, built.stdout + built.stderr
     pages = list(tmp_path.rglob("*.html"))

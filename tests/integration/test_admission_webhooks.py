@@ -308,13 +308,17 @@ async def test_connection_failures_are_told_in_the_words_of_a_go_client(client: 
 
 
 async def test_a_slow_webhook_runs_into_its_timeout(client: Client, hooks: Hooks) -> None:
+    told = asyncio.Event()
+
     async def slow(review: Json) -> Json:
-        await asyncio.sleep(1.5)
+        await told.wait()
         return allowed(review)
 
     hooks.answers["slow"] = slow
     await client.configure("validating", hooks.hook("slow", timeoutSeconds=1))
-    assert (await client.create())["message"].endswith('/slow?timeout=1s": context deadline exceeded')
+    refused = await client.create()
+    told.set()
+    assert refused["message"].endswith('/slow?timeout=1s": context deadline exceeded')
 
 
 async def test_a_service_without_anyone_behind_it_fails_the_write(client: Client, hooks: Hooks) -> None:

@@ -35,7 +35,7 @@ from support.running_server import RunningServer
 
 UNFORESEEN = b"the server failed on this request"
 SLOWEST = 5.0  # seconds of work for the worst single request
-PATIENCE, SILENCE = 60.0, 1.5  # seconds for an answer that is to come, and for one that may not come at all
+PATIENCE, SILENCE = 120.0, 1.5  # seconds for an answer that is to come, and for one that may not come at all
 MOST_GROWTH = 256 * 1024 * 1024  # bytes, for everything that one test sends
 
 bounded = settings(

@@ -21,7 +21,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     with desk(tmp_path_factory.mktemp("create")) as made:
         printed = made.nagaya("crds")
         made.kubectl("apply", "--server-side", "-f", "-", given=printed.stdout)
-        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=200s")
         yield made
 
 
@@ -52,7 +52,7 @@ def test_manifests_are_printed_without_any_management_api(table: Desk) -> None:
     ("arguments", "code", "told"),
     [
         (("create", "cluster", "a"), 2, "--infrastructure proxmox|simulated and --control-plane hosted|kubeadm must"),
-        ((*FIRST, "--dhcp", "--cores", "4"), 2, "--dhcp, --cores mean nothing for simulated machines"),
+        ((*FIRST, "--dhcp", "--cores", "4"), 2, "Simulated machines know nothing of --dhcp, --cores: leave"),
         ((*FIRST, "--version", "1.36"), 2, "'1.36' is not a Kubernetes version. Write it in full"),
         ((*FIRST, "--control-planes", "2"), 2, "take 1, 3 or 5"),
         ((*FIRST, "-n", "nowhere", "--yes"), 1, "Make it: `kubectl create namespace nowhere`. Nothing was made."),
@@ -102,8 +102,14 @@ def test_on_proxmox_the_only_connection_is_taken_and_what_is_missing_is_named(ta
     assert "There are templates for v1.36.3: choose one with --version." in no_template.stderr
     no_endpoint = table.nagaya(*ON_PROXMOX, *where, *ADDRESSES)
     assert (no_endpoint.returncode, "--endpoint: the API needs an address" in no_endpoint.stderr) == (2, True)
-    made = table.nagaya(*ON_PROXMOX, *where, *ADDRESSES, "--endpoint", "10.0.0.10", "--yes")
+    whole = (*ON_PROXMOX, *where, *ADDRESSES, "--endpoint", "10.0.0.10")
+    too_large = table.nagaya(*whole, "--cores", "500", "--dry-run")
+    assert too_large.returncode == 1
+    assert "500 needed, and Proxmox VE starts no machine with more" in too_large.stdout
+    assert "it would not come to a good end: see the errors above" in too_large.stderr
+    made = table.nagaya(*whole, "--yes")
     assert made.returncode == 0, made.stderr
+    assert "0 -> 3 machines; 3 made" in made.stdout
     shared = json.loads(table.kubectl("get", "proxmoxcluster", "shop", "-n", "vms", "-o", "json"))
     assert shared["spec"]["connectionRef"] == {"name": "proxmox"}
 

@@ -52,12 +52,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def group(kubectl: Tool) -> Iterator[str]:
     name = f"go{uuid.uuid4().hex[:8]}.example.com"
     kubectl("create", "-f", "-", input=DEFINITION.replace("$GROUP", name))
-    kubectl("wait", "--for=condition=Established", f"crd/boats.{name}", "--timeout=20s")
+    kubectl("wait", "--for=condition=Established", f"crd/boats.{name}", "--timeout=200s")
     yield name
     kubectl("delete", "crd", f"boats.{name}")
 
 
-@pytest.mark.timeout(600)
 def test_informers_and_typed_calls(program: Path, kubectl: Tool, group: str) -> None:
     # With this, client-go compares what it was streamed with a list of its own and panics if they differ.
     environment = kubectl.variables({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": "true"})

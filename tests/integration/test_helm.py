@@ -117,19 +117,19 @@ def release(helm: Tool, name: str) -> dict[str, Any]:
 
 def test_a_chart_is_installed_upgraded_rolled_back_and_uninstalled(helm: Tool, kubectl: Tool, chart: Path) -> None:
     group = yaml.safe_load((chart / "values.yaml").read_text())["group"]
-    assert "STATUS: deployed" in helm("install", "lake", str(chart), "--wait", "--timeout", "30s")
+    assert "STATUS: deployed" in helm("install", "lake", str(chart), "--wait", "--timeout", "200s")
     config = kubectl.object("get", "cm", "lake-config")["data"]
     assert config == {"colour": "red", "revision": "1", "version": "1", "roles": "served"}
     assert kubectl.object("get", "rolebinding", "lake")["roleRef"]["name"] == "lake"
     assert kubectl("get", f"boats.{group}", "lake", "-o", "jsonpath={.spec.oars}") == "2"
 
-    helm("upgrade", "lake", str(chart), "--set", "colour=blue,role=false,oars=4", "--wait", "--timeout", "30s")
+    helm("upgrade", "lake", str(chart), "--set", "colour=blue,role=false,oars=4", "--wait", "--timeout", "200s")
     assert kubectl.object("get", "cm", "lake-config")["data"]["colour"] == "blue"
     assert kubectl("get", f"boats.{group}", "lake", "-o", "jsonpath={.spec.oars}") == "4"
     assert 'roles.rbac.authorization.k8s.io "lake" not found' in kubectl.fails("get", "role", "lake")
     assert release(helm, "lake")["revision"] == "2"
 
-    helm("rollback", "lake", "1", "--wait", "--timeout", "30s")
+    helm("rollback", "lake", "1", "--wait", "--timeout", "200s")
     assert kubectl.object("get", "cm", "lake-config")["data"]["colour"] == "red"
     assert kubectl.object("get", "role", "lake")["rules"][0]["verbs"] == ["get"]
     history = json.loads(helm("history", "lake", "-o", "json"))
@@ -138,7 +138,7 @@ def test_a_chart_is_installed_upgraded_rolled_back_and_uninstalled(helm: Tool, k
     assert status["info"]["status"] == "deployed"
     assert 'colour: "red"' in helm("get", "manifest", "lake")
 
-    assert 'release "lake" uninstalled' in helm("uninstall", "lake", "--wait", "--timeout", "30s")
+    assert 'release "lake" uninstalled' in helm("uninstall", "lake", "--wait", "--timeout", "200s")
     kinds = f"cm,secret,sa,role,rolebinding,boats.{group}"
     left = kubectl("get", kinds, "-o", "name").split()
     assert left == ["configmap/kube-root-ca.crt", "serviceaccount/default"]
@@ -149,7 +149,7 @@ def test_a_chart_is_installed_upgraded_rolled_back_and_uninstalled(helm: Tool, k
 def test_an_upgrade_that_fails_is_rolled_back(helm: Tool, kubectl: Tool, chart: Path) -> None:
     group = yaml.safe_load((chart / "values.yaml").read_text())["group"]
     helm("install", "lake", str(chart))
-    way = ("--rollback-on-failure", "--timeout", "20s")
+    way = ("--rollback-on-failure", "--timeout", "200s")
     complaint = helm.fails("upgrade", "lake", str(chart), "--set", "oars=99,colour=blue", *way)
     assert "spec.oars in body should be less than or equal to 8" in complaint
     assert kubectl.object("get", "cm", "lake-config")["data"]["colour"] == "red"

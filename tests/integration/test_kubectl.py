@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from integration.conftest import Tool
+from integration.conftest import TOOL_TIMEOUT, Tool
 from support.boats import BOAT, CONFIG_MAP
 
 
-def read_until(process: subprocess.Popen[str], pattern: str, seconds: float = 20.0) -> str:
+def read_until(process: subprocess.Popen[str], pattern: str, seconds: float = TOOL_TIMEOUT) -> str:
     """What a background command prints up to a line that matches. Kills a command that does not print it."""
     assert process.stdout is not None
     timer = threading.Timer(seconds, process.kill)
@@ -312,25 +312,25 @@ def test_set_changes_parts_of_objects(kubectl: Tool) -> None:
 
 
 def test_wait_for_a_condition_a_field_and_a_deletion(kubectl: Tool, boat: str) -> None:
-    waiting = kubectl.start("wait", boat, "--for=condition=Ready", "--timeout=30s")
+    waiting = kubectl.start("wait", boat, "--for=condition=Ready", "--timeout=200s")
     status = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     kubectl("patch", boat, "--subresource=status", "--type=merge", "-p", json.dumps(status))
-    assert "condition met" in waiting.communicate(timeout=30)[0]
-    kubectl("wait", boat, "--for=jsonpath={.spec.oars}=2", "--timeout=10s")
+    assert "condition met" in waiting.communicate(timeout=TOOL_TIMEOUT)[0]
+    kubectl("wait", boat, "--for=jsonpath={.spec.oars}=2", "--timeout=200s")
     assert "timed out" in kubectl.fails("wait", boat, "--for=condition=Sunk", "--timeout=1s")
-    waiting = kubectl.start("wait", boat, "--for=delete", "--timeout=30s")
+    waiting = kubectl.start("wait", boat, "--for=delete", "--timeout=200s")
     kubectl("delete", boat, "--wait=false")
-    assert waiting.communicate(timeout=30)[0] in ("", f"boat.{boat.removeprefix('boats.')} condition met\n")
+    assert waiting.communicate(timeout=TOOL_TIMEOUT)[0] in ("", f"boat.{boat.removeprefix('boats.')} condition met\n")
     assert waiting.returncode == 0
 
 
 def test_delete_waits_for_finalizers(kubectl: Tool, settings: str) -> None:
     kubectl("patch", settings, "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/hold"]}}')
-    deleting = kubectl.start("delete", settings, "--wait=true", "--timeout=30s")
-    kubectl("wait", settings, "--for=jsonpath={.metadata.deletionTimestamp}", "--timeout=10s")
+    deleting = kubectl.start("delete", settings, "--wait=true", "--timeout=200s")
+    kubectl("wait", settings, "--for=jsonpath={.metadata.deletionTimestamp}", "--timeout=200s")
     assert deleting.poll() is None
     kubectl("patch", settings, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-    assert deleting.communicate(timeout=30)[0].startswith('configmap "settings" deleted')
+    assert deleting.communicate(timeout=TOOL_TIMEOUT)[0].startswith('configmap "settings" deleted')
     assert deleting.returncode == 0
     assert kubectl("delete", settings, "--ignore-not-found") == ""
 
@@ -356,7 +356,7 @@ def test_delete_takes_dependents_along_or_leaves_them(kubectl: Tool, settings: s
     owner["uid"] = kubectl.object("get", settings)["metadata"]["uid"]
     patch = json.dumps({"metadata": {"ownerReferences": [owner]}})
     kubectl("patch", "secret", "child", "--type=merge", "-p", patch)
-    kubectl("delete", settings, "--cascade=foreground", "--timeout=20s")
+    kubectl("delete", settings, "--cascade=foreground", "--timeout=200s")
     assert "NotFound" in kubectl.fails("get", "secret", "child")
 
 
@@ -364,7 +364,7 @@ def test_a_deleted_namespace_takes_everything_in_it_along(kubectl: Tool) -> None
     name = f"{kubectl.namespace}-two"
     kubectl("create", "namespace", name)
     kubectl("create", "configmap", "a", "-n", name)
-    kubectl("delete", "namespace", name, "--timeout=30s")
+    kubectl("delete", "namespace", name, "--timeout=200s")
     assert "NotFound" in kubectl.fails("get", "namespace", name)
     assert kubectl("get", "cm", "-n", name, "-o", "name") == ""
 
@@ -383,10 +383,10 @@ def test_the_life_of_a_definition(kubectl: Tool, group: str) -> None:
     column = {"name": "Crew", "type": "string", "jsonPath": ".spec.crew[*].name"}
     patch = [{"op": "add", "path": "/spec/versions/0/additionalPrinterColumns/-", "value": column}]
     kubectl("patch", crd, "--type=json", "-p", json.dumps(patch))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + TOOL_TIMEOUT
     while kubectl("get", "bt").splitlines()[0].split() != ["NAME", "OARS", "CREW"]:
         assert time.monotonic() < deadline, "the new column does not show"
         time.sleep(0.1)
-    kubectl("delete", crd, "--timeout=30s")
+    kubectl("delete", crd, "--timeout=200s")
     assert "NotFound" in kubectl.fails("get", crd)
     assert "could not find the requested resource" in kubectl.fails("get", "--raw", f"/apis/{group}/v1/boats")

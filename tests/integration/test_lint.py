@@ -20,7 +20,7 @@ from unit.cloud.lint.building import Raw, manifests_of
 KUBECTL = Path(sys.prefix) / "bin" / "kubectl"
 NAMESPACE = "tenants"
 OF_MANAGEMENT = ("KubeadmControlPlane", "KubeadmConfigTemplate")
-PATIENCE = 60.0
+PATIENCE = 240.0
 CLUSTER = f"""
 apiVersion: v1
 kind: Namespace
@@ -97,7 +97,7 @@ def management(tenant: RunningServer) -> Iterator[RunningServer]:
             [NAGAYA, "crds", "--only", parts], capture_output=True, text=True, check=True
         ).stdout
         _kubectl(server, "apply", "--server-side", "-f", "-", input=definitions)
-        _kubectl(server, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        _kubectl(server, "wait", "--for=condition=Established", "crd", "--all", "--timeout=200s")
         _kubectl(server, "apply", "-f", "-", input=CLUSTER)
         objects = [each for each in manifests_of("correct") if each["kind"] in OF_MANAGEMENT]
         for each in objects:

@@ -303,6 +303,7 @@ def test_what_does_not_fit_is_said_of_hosts_templates_and_pools() -> None:
         assert found.worst() is Severity.ERROR
         assert "would find no host" in text
         assert "1024.0 GiB needed" in text
+        assert "Memory: free some, ask for less (memoryMiB)" in text
         # The new machine never comes up, so no old one goes.
         assert [each.made for each in found.clusters[0].moves] == [True]
 

@@ -35,7 +35,7 @@ from nagaya.world import World
 from support.tenant_etcd import first, further, pool
 
 QUICK = Timing(node_ready=0.05, pod_start=0.05, static_pod_start=0.05, etcd_catch_up=0.05)
-PATIENCE = 60.0
+PATIENCE = 120.0
 FORMS = {"WebSocket": "true", "SPDY": "false"}
 
 

@@ -141,7 +141,7 @@ async def test_a_watcher_that_does_not_read_keeps_nobody_waiting(
         for number in range(60):
             await make(session, f"big-{number}", 100_000)
         await make(session, "last")
-        await asyncio.wait_for(reading, 60)
+        await asyncio.wait_for(reading, 120)
     assert [name for name in names if name.startswith("big-")] == [f"big-{number}" for number in range(60)]
     lazy.transport.abort()
 

@@ -23,7 +23,7 @@ import pytest
 import yaml
 
 NAGAYA = str(Path(sys.prefix) / "bin" / "nagaya")
-PATIENCE = 90.0
+PATIENCE = 240.0
 
 
 class Up:

@@ -48,8 +48,8 @@ def asked(url: str) -> str:
 
 def test_a_cluster_comes_up_with_nothing_else_running(plane: RunningServer, plane_kubectl: Tool) -> None:
     plane_kubectl("apply", "-f", "-", input=yaml.safe_dump_all(Simulated("whole", workers=1).manifests()))
-    plane_kubectl("wait", "--for=condition=Available", "cluster/whole", "--timeout=60s")
-    plane_kubectl("delete", "cluster", "whole", "--timeout=60s")
+    plane_kubectl("wait", "--for=condition=Available", "cluster/whole", "--timeout=200s")
+    plane_kubectl("delete", "cluster", "whole", "--timeout=200s")
 
 
 def test_it_says_what_to_type_next_and_where_its_health_is(plane: RunningServer) -> None:

@@ -74,7 +74,7 @@ class Client:
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
 
-    def connect(self, timeout: float = 10.0) -> HTTPSConnection:
+    def connect(self, timeout: float = 60.0) -> HTTPSConnection:
         return HTTPSConnection("127.0.0.1", self._server.port, timeout=timeout, context=self._context)
 
     def hang_up(self) -> None:
@@ -221,7 +221,7 @@ class Watching(RuleBasedStateMachine):
         """Found by an independent watch of that one object."""
         probe = self.writer.connect()
         query = (
-            f"?watch=1&resourceVersion={self.versions.pop(name)}&fieldSelector=metadata.name%3D{name}&timeoutSeconds=5"
+            f"?watch=1&resourceVersion={self.versions.pop(name)}&fieldSelector=metadata.name%3D{name}&timeoutSeconds=60"
         )
         probe.request("GET", COLLECTION + query)
         response = probe.getresponse()
@@ -234,11 +234,10 @@ class Watching(RuleBasedStateMachine):
     @rule()
     def kill_the_server(self) -> None:
         """Pull the plug; everyone connects again afterwards."""
-        self.server.kill()
-        for watcher in self.watchers:
-            watcher.drain()
-        self.writer.hang_up()
-        self.server.start()
+        with self.server.away():
+            for watcher in self.watchers:
+                watcher.drain()
+            self.writer.hang_up()
 
     @rule(which=st.integers(0, 5))
     def break_a_watch(self, which: int) -> None:

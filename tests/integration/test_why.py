@@ -11,6 +11,7 @@ import pytest
 
 from nagaya.api.cluster.annotations import PRE_TERMINATE_DELETE_HOOK_PREFIX
 from nagaya.api.kind import Kind
+from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.api.untyped import Untyped
 from nagaya.infrastructure.proxmox.client import Facts, Proxmox
 from nagaya.insight.cause.cause import Weight
@@ -74,6 +75,26 @@ def test_a_cluster_that_is_well_says_since_when() -> None:
         assert (await _why(made, "proxmoxconnections/pve"))[0].well
 
     _play_town(Shop(), scenario)
+
+
+def test_a_reservation_is_explained_though_it_is_in_no_namespace() -> None:
+    async def scenario(made: Town) -> None:
+        await made.apply()
+        await made.begin()
+        await _until(made, "cluster/shop", "Nothing is wrong")
+        reservation = (await made.client.list(PROXMOX_VIRTUAL_MACHINES)).items[0]
+        what = f"proxmoxvirtualmachine/{reservation.metadata.name}"
+        _, text = await _why(made, what)
+        assert reservation.metadata.name in text
+        said = {"status": {"phase": "Orphaned", "message": "VM 100 may not be read: `qm destroy` removes it."}}
+        await made.client.patch(
+            PROXMOX_VIRTUAL_MACHINES, "", reservation.metadata.name, Merge(said), subresource="status"
+        )
+        found, text = await _why(made, what)
+        assert "VM 100 may not be read: `qm destroy` removes it." in text
+        assert found.causes[0].weight is Weight.HELD
+
+    _play_town(Shop(workers=0), scenario)
 
 
 def test_a_full_storage_is_named_with_host_and_task() -> None:

@@ -110,7 +110,7 @@ def _documents(boot: AtBoot) -> str:
 def _kubeadm(kubeadm: Path, folder: Path, text: str, *arguments: str) -> str:
     (folder / "kubeadm.yaml").write_text(text, encoding="utf-8", newline="")
     command = [str(kubeadm), "config", *arguments, str(folder / "kubeadm.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{done.stderr}{done.stdout}{text}"
     return done.stdout
 

@@ -45,7 +45,13 @@ class Tools:
             "CLUSTERCTL_DISABLE_VERSIONCHECK": "true",
         }
         done = subprocess.run(
-            [program, *arguments], env=environment, input=input, capture_output=True, text=True, timeout=60, check=False
+            [program, *arguments],
+            env=environment,
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         assert done.returncode == 0, f"{program.name} {' '.join(arguments)}: {done.stderr}{done.stdout}"
         return done.stdout
@@ -70,7 +76,7 @@ def test_it_prints_the_tree_of_a_cluster(tools: Tools) -> None:
     tools.kubectl("create", "namespace", NAMESPACE)
     manifests = Simulated("demo", NAMESPACE, workers=WORKERS).manifests()
     tools.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(manifests))
-    tools.kubectl("wait", "--for=condition=Available", "cluster/demo", "--timeout=50s")
+    tools.kubectl("wait", "--for=condition=Available", "cluster/demo", "--timeout=100s")
     machines = tools.kubectl("get", "machines", "-o", "name", "-l", "cluster.x-k8s.io/deployment-name").split()
     names = sorted(name.partition("/")[2] for name in machines)
     assert len(names) == WORKERS
@@ -106,9 +112,9 @@ def test_it_prints_the_tree_of_a_cluster(tools: Tools) -> None:
         "Deleting False NotDeleting",
     ]
 
-    tools.kubectl("delete", "cluster", "demo", "--timeout=50s")
+    tools.kubectl("delete", "cluster", "demo", "--timeout=100s")
     assert tools.kubectl("get", "machines,simulatedmachines,simulatedclusters", "-o", "name") == ""
-    tools.kubectl("delete", "namespace", NAMESPACE, "--timeout=50s")
+    tools.kubectl("delete", "namespace", NAMESPACE, "--timeout=100s")
 
 
 def _rows(table: str) -> list[str]:

@@ -32,7 +32,7 @@ def _listed(file: str) -> list[str]:
 
 FLOOR = [f"{name} [Conformance]" for name in _listed("conformance.txt")]
 OTHERS = _listed("without_pods.txt")
-SUITE_TIMEOUT = 400.0
+SUITE_TIMEOUT = 800.0
 pytestmark = pytest.mark.timeout(SUITE_TIMEOUT + 60)
 SLOW = ("CustomResourceDefinition Watch", "CustomResourcePublishOpenAPI")
 """What takes a minute each goes into processes of its own."""

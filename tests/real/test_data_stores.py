@@ -70,7 +70,7 @@ def processes() -> Iterator[Processes]:
 def managed(processes: Processes) -> ManagedEtcd:
     etcd = ManagedEtcd.prepare(processes.folder / "etcd", installed_binaries(("etcd",)).path("etcd"), WORLD)
     processes.start("etcd", etcd.spec().command)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not asyncio.run(etcd.driver().probe()).is_ready:
         assert time.monotonic() < deadline, processes.tails()
         time.sleep(0.05)
@@ -206,7 +206,7 @@ async def test_a_tenant_does_not_get_through_the_door_of_members(managed: Manage
 def _peer_answers(managed: ManagedEtcd, pair: KeyPair) -> bool:
     context = client_tls(managed.authority.certificate_pem, pair.certificate, pair.key, check_name=True)
     context.set_alpn_protocols(["http/1.1"])
-    connection = http.client.HTTPSConnection("127.0.0.1", managed.ports.peer, timeout=5, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", managed.ports.peer, timeout=60, context=context)
     try:
         connection.request("GET", "/members")
         return connection.getresponse().status == 200
@@ -362,7 +362,7 @@ async def test_the_whole_store_can_be_copied_for_its_own_tools(etcd: EtcdDriver,
 
 async def connect(endpoint: str, database: str | None = None) -> asyncpg.Connection:
     base, _, own = endpoint.rpartition("/")
-    return await asyncpg.connect(f"{base}/{database or own}", ssl=False, timeout=5)
+    return await asyncpg.connect(f"{base}/{database or own}", ssl=False, timeout=60)
 
 
 async def test_a_tenant_of_a_postgresql_reaches_its_own_database_only(postgresql: Postgresql) -> None:
@@ -459,7 +459,7 @@ async def test_a_supervised_etcd_comes_back_with_its_data_after_it_was_killed(tm
     tenant = new_tenant()
 
     async def until(kind: type[Event]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while not isinstance(await told.get(), kind):
                 pass
 

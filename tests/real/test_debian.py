@@ -33,7 +33,7 @@ def test_an_unpacked_program_finds_all_that_it_needs(name: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert "error while loading" not in done.stderr

@@ -57,7 +57,7 @@ from support.real import installed_binaries
 from support.real_processes import Processes, free_ports
 
 PROGRAMS = (KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER)
-PATIENCE = 60.0
+PATIENCE = 120.0
 SQLITE_OPTIONS = "_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
 CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 
@@ -144,7 +144,7 @@ class Tenant:
         context = ssl.create_default_context(cafile=self.folder / "pki/ca.crt")
         if not anonymous:
             context.load_cert_chain(self.folder / "admin.pem")
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=context)
         try:
             content = None if body is None else json.dumps(body)
             connection.request(method, path, content, {"Content-Type": "application/json"})
@@ -191,7 +191,7 @@ class Tenant:
         context = ssl.create_default_context(cafile=self.facts.store.ca_file)
         context.load_cert_chain(self.facts.store.certificate_file, self.facts.store.key_file)
         place = self.facts.store.servers[0].removeprefix("https://")
-        connection = http.client.HTTPSConnection(place, timeout=10, context=context)
+        connection = http.client.HTTPSConnection(place, timeout=60, context=context)
         try:
             everything = {"key": "AA==", "range_end": "AA==", "keys_only": True}
             connection.request("POST", "/v3/kv/range", json.dumps(everything))
@@ -233,7 +233,7 @@ def test_the_tunnels_server_starts_beside_it(tenant: Tenant) -> None:
 
     def answered() -> bool:
         nonlocal said
-        connection = http.client.HTTPConnection("127.0.0.1", tunnel.health_port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", tunnel.health_port, timeout=60)
         try:
             connection.request("GET", "/healthz")
             said = connection.getresponse().read().decode()

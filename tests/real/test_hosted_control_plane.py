@@ -25,10 +25,9 @@ from nagaya.kube.etcd.client import EtcdClient, client_tls
 from nagaya.kube.etcd.errors import EtcdError
 from nagaya.kube.http import HttpTransport
 from nagaya.world import World
-from support.hosting import PATIENCE, Hosting, Load, Tenant, end_tenants, eventually, manifests
+from support.hosting import PATIENCE, Hosting, Load, Tenant, end_tenants, eventually, manifests, tenant_ports
 from support.kept_load import KeptLoad
 from support.real import installed_binaries
-from support.real_processes import free_ports
 from support.running_server import RunningServer
 
 PARTS = ("core", "controlplane-hosted")
@@ -176,7 +175,7 @@ def test_an_api_server_that_somebody_else_ends_interrupts_nobody(hosting: Hostin
 
 def test_a_deleted_control_plane_leaves_nothing(hosting: Hosting) -> None:
     tenants = [hosting.tenant(name) for name in ("one", "two", "three")]
-    hosting.kubectl("delete", "cluster", *(each.name for each in tenants), "--timeout=60s")
+    hosting.kubectl("delete", "cluster", *(each.name for each in tenants), "--timeout=200s")
 
     folder = hosting.folder / "hosted"
     assert [*(folder / "tenants").iterdir()] == []
@@ -186,19 +185,16 @@ def test_a_deleted_control_plane_leaves_nothing(hosting: Hosting) -> None:
     assert asyncio.run(_remains(hosting)) == ([], ["root"])
     assert hosting.kubectl("get", "secrets", "-o", "name") == ""
     assert hosting.kubectl("get", "datastore", "default", "-o", "jsonpath={.status.usedBy}") in ("", "[]")
-    hosting.kubectl("delete", "datastore", "default", "--timeout=30s")
+    hosting.kubectl("delete", "datastore", "default", "--timeout=200s")
     assert [*(folder / "stores").iterdir()] == []
 
 
 async def test_certificates_are_renewed_without_an_interruption() -> None:
-    validity = timedelta(seconds=24)
+    validity = timedelta(seconds=36)
     installed_binaries(("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"))
     with RunningServer() as server, tempfile.TemporaryDirectory(prefix="nagaya-hosting-") as name:
         folder, world = Path(name) / "hosted", World()
-        first = free_ports(1)[0]
-        settings = HostSettings(
-            folder, "127.0.0.1", range(first, first + 20), leaf_validity=validity, stop_with_us=True
-        )
+        settings = HostSettings(folder, "127.0.0.1", tenant_ports(), leaf_validity=validity, stop_with_us=True)
         connection = kubeconfig.load(server.kubeconfig)
         plane = Plane(
             HttpTransport(connection, world=world),
@@ -251,7 +247,7 @@ async def _keys(hosting: Hosting, tenant: Tenant, *, of: Tenant) -> int:
         (pki / "client.key").read_bytes(),
         check_name=True,
     )
-    async with await EtcdClient.connect(f"https://{_etcd(hosting).endpoint}", context, timeout=5) as client:
+    async with await EtcdClient.connect(f"https://{_etcd(hosting).endpoint}", context, timeout=30) as client:
         count = 0
         async for page in client.kv.pages(f"/{of.uid}/".encode()):
             count += len(page.kvs)

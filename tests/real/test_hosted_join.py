@@ -56,7 +56,6 @@ def binaries() -> Binaries:
     return installed_binaries((*PROGRAMS, "kubelet", "kubeadm"))
 
 
-@pytest.mark.timeout(400)
 async def test_a_machine_joins_a_hosted_control_plane_works_and_goes(
     tmp_path: Path, packages: Path | None, binaries: Binaries
 ) -> None:

@@ -81,7 +81,6 @@ def binaries() -> Binaries:
     return installed_binaries((*PROGRAMS, "kubelet", "kubeadm", KONNECTIVITY_SERVER, KONNECTIVITY_AGENT))
 
 
-@pytest.mark.timeout(400)
 async def test_what_cannot_be_reached_is_reached_through_the_tunnel_also_after_each_end_was_killed(
     folder: Path, packages: Path | None, binaries: Binaries
 ) -> None:
@@ -116,7 +115,7 @@ async def _cannot_be_reached(machine: Machine) -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.open_connection(str(machine.address.ip), KUBELET), 1.0)
     # It is not that nobody listens there.
-    connect = f"import socket; socket.create_connection(('{machine.address.ip}', {KUBELET}), 5)"
+    connect = f"import socket; socket.create_connection(('{machine.address.ip}', {KUBELET}), 60)"
     assert (await machine.run(["python3", "-c", connect])).code == 0
 
 

@@ -32,7 +32,7 @@ class Api:
         self.namespace = ""
 
     def ask(self, method: str, path: str, body: Any = None, content: str = "application/json") -> tuple[Any, list[str]]:
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=60, context=self._context)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": content})
             answer = connection.getresponse()

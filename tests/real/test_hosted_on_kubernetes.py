@@ -81,7 +81,7 @@ async def running(
     namespace: str,
     folder: Path,
     connect: Callable[[Connection], Transport] = at("https://127.0.0.1:9"),  # noqa: B008 - a function, made once
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Plane]:
     """Nagaya's controllers in Kubernetes mode, one life of them. `connect` is how they find the APIs of tenants: nobody
     listens at addresses of a cluster without nodes, and tests stay on this machine."""
     connection = replace(kubeconfig.load(control_plane.kubeconfig), impersonation=Impersonation(ACCOUNT))
@@ -99,7 +99,7 @@ async def running(
     plane.manager.add(control_planes(rt, stores, SecretReader(plane.client, cache), KeyMaker(), settings))
     await plane.start()
     try:
-        yield
+        yield plane
     finally:
         await plane.stop()
 
@@ -127,21 +127,23 @@ async def management(real_control_plane: RealControlPlane, etcd: ManagedEtcd) ->
 @pytest.fixture
 async def controllers(
     management: Management, real_control_plane: RealControlPlane, tmp_path: Path
-) -> AsyncIterator[None]:
-    async with running(real_control_plane, management.namespace, tmp_path):
-        yield
+) -> AsyncIterator[Plane]:
+    async with running(real_control_plane, management.namespace, tmp_path) as plane:
+        yield plane
 
 
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.usefixtures("controllers")
-async def test_a_control_plane_becomes_objects_and_then_nothing_is_written_any_more(management: Management) -> None:
+async def test_a_control_plane_becomes_objects_and_then_nothing_is_written_any_more(
+    management: Management, controllers: Plane
+) -> None:
     await management.make("one", deployment={"service": {"type": "ClusterIP"}})
     await management.play_kubelets("one", API)
     await management.play_kubelets("one", CONTROLLERS)
     plane = await management.said("one", "ComponentsReady", "True")
     assert told(plane, "Available").startswith("True")
+    await controllers.manager.idle()
     objects = await management.objects("one")
     address = objects["Service/one-kube-apiserver"].at("spec", "clusterIP")
 
@@ -185,7 +187,7 @@ async def test_a_control_plane_becomes_objects_and_then_nothing_is_written_any_m
     # Something happens that asks for a look, and nothing comes of it.
     patch = Merge({"metadata": {"annotations": {"look": "here"}}})
     await management.client.patch(RAW_PLANES, management.namespace, "one", patch)
-    await asyncio.sleep(1)
+    await controllers.manager.idle()
     later = await management.objects("one")
     versions = {name: each.metadata.resource_version for name, each in objects.items()}
     assert {name: each.metadata.resource_version for name, each in later.items()} == versions
@@ -380,17 +382,17 @@ async def test_the_end_removes_pods_then_data_then_everything(management: Manage
 async def test_another_life_of_the_controllers_finds_everything_done(
     management: Management, real_control_plane: RealControlPlane, tmp_path: Path
 ) -> None:
-    async with running(real_control_plane, management.namespace, tmp_path):
+    async with running(real_control_plane, management.namespace, tmp_path) as controllers:
         await management.make("life", deployment={"service": {"type": "ClusterIP"}})
         await management.play_kubelets("life", API)
         await management.play_kubelets("life", CONTROLLERS)
         before = await management.said("life", "ComponentsReady", "True")
-        await asyncio.sleep(0.5)
+        await controllers.manager.idle()
     objects = await management.objects("life")
-    async with running(real_control_plane, management.namespace, tmp_path):
+    async with running(real_control_plane, management.namespace, tmp_path) as controllers:
         patch = Merge({"metadata": {"annotations": {"look": "here"}}})
         await management.client.patch(RAW_PLANES, management.namespace, "life", patch)
-        await asyncio.sleep(2)
+        await controllers.manager.idle()
     later = await management.objects("life")
     versions = {name: each.metadata.resource_version for name, each in objects.items()}
     assert {name: each.metadata.resource_version for name, each in later.items()} == versions

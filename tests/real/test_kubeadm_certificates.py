@@ -28,7 +28,7 @@ from nagaya.pki.kubeadm.leaves import LEAVES
 from nagaya.world import SystemClock
 from support.real import installed_binaries
 
-TIMEOUT = 60
+TIMEOUT = 120
 CLOCK = SystemClock()
 PLAIN = Inputs(advertise_address="10.1.2.3", node_name="node-a", algorithm=KeyAlgorithm.RSA_2048)
 RICH = Inputs(

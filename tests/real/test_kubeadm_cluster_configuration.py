@@ -32,7 +32,7 @@ DECLARED: dict[str, Any] = {
 
 def kubeadm(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = installed_binaries(("kubeadm",)).path("kubeadm")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("declared", [DECLARED, {"apiServer": {"certSANs": ["a"]}}, {}], ids=["much", "little", "none"])

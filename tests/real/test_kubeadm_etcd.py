@@ -17,7 +17,7 @@ from nagaya.kube.streams.tcp import TcpStream
 from support.etcd_cluster import EtcdCluster
 
 NODES = ("m0", "m1", "m2")
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Pods:

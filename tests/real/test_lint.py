@@ -21,7 +21,7 @@ from support.real import CONTROL_PLANE, CONTROLLERS, RealControlPlane, installed
 from support.real_processes import Processes
 from unit.cloud.lint.building import Cluster, Raw
 
-PATIENCE = 40.0
+PATIENCE = 120.0
 LABEL = "node-role.kubernetes.io/control-plane"
 NEW_NODE = [
     {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"},
@@ -57,7 +57,7 @@ def plane(binaries: Binaries) -> Iterator[RealControlPlane]:
 
 def ask(plane: RealControlPlane, method: str, path: str, body: Raw | None = None) -> Raw:
     host, _, port = plane.url.removeprefix("https://").partition(":")
-    connection = http.client.HTTPSConnection(host, int(port), timeout=10, context=plane.admin_ssl_context())
+    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=plane.admin_ssl_context())
     try:
         headers = {"Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json"}
         connection.request(method, path, None if body is None else json.dumps(body), headers)

@@ -144,7 +144,7 @@ def test_the_system_finds_the_disc_by_its_label(disc: tuple[Path, dict[str, byte
     if blkid is None:
         pytest.skip("there is no blkid, by which cloud-init finds its disc")
     said = subprocess.run(
-        [blkid, "-p", "-o", "export", disc[0]], capture_output=True, text=True, timeout=20, check=True
+        [blkid, "-p", "-o", "export", disc[0]], capture_output=True, text=True, timeout=60, check=True
     )
     assert {"LABEL=cidata", "TYPE=iso9660"} <= set(said.stdout.split())
 
@@ -164,7 +164,7 @@ def test_isoinfo_reads_the_disc(disc: tuple[Path, dict[str, bytes]], extension: 
     path, files = disc
     for name, content in files.items():
         asked = [str(isoinfo), extension, "-i", str(path), "-x", f"/{name}"]
-        assert subprocess.run(asked, capture_output=True, timeout=20, check=True).stdout == content
+        assert subprocess.run(asked, capture_output=True, timeout=60, check=True).stdout == content
 
 
 def _unpacked(library: ctypes.CDLL, path: Path) -> dict[str, bytes]:

@@ -50,7 +50,6 @@ def binaries() -> Binaries:
     return installed_binaries((*PROGRAMS, "kubelet", "kubeadm"))
 
 
-@pytest.mark.timeout(400)
 async def test_a_machine_of_the_emulator_becomes_a_ready_node_and_leaves_nothing(
     tmp_path: Path, packages: Path | None, binaries: Binaries
 ) -> None:
@@ -176,7 +175,6 @@ BROKEN = b"#cloud-config\nwrite_files:\n- {path: /etc/x, content: abc, encoding:
 FINE = b"#cloud-config\nruncmd:\n- hostname > /etc/said\n- 'false'\n"
 
 
-@pytest.mark.timeout(200)
 async def test_a_machine_is_reset_shut_down_and_tells_what_its_boot_data_did(
     tmp_path: Path, packages: Path | None
 ) -> None:

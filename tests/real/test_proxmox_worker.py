@@ -38,7 +38,6 @@ def binaries() -> Binaries:
     return installed_binaries((*PROGRAMS, "kubelet", "kubeadm"))
 
 
-@pytest.mark.timeout(500)
 async def test_workers_with_addresses_from_a_pool_become_ready_nodes_and_leave_nothing(
     tmp_path: Path, packages: Path | None, binaries: Binaries
 ) -> None:
@@ -63,7 +62,6 @@ async def test_workers_with_addresses_from_a_pool_become_ready_nodes_and_leave_n
     assert running_with(str(tmp_path)) == running_with(str(made.processes.folder)) == []
 
 
-@pytest.mark.timeout(500)
 async def test_a_worker_that_gets_its_boot_data_by_the_guest_agent_and_its_address_by_dhcp_does_likewise(
     tmp_path: Path, packages: Path | None, binaries: Binaries
 ) -> None:
@@ -88,7 +86,7 @@ async def _goes(made: Site) -> None:
     await made.kubectl("delete", "cluster", CLUSTER, "--wait=false")
     await made.nothing_of_clusters()
     await made.all_went_well()
-    await made.kubectl("delete", "proxmoxconnection", CONNECTION, "--timeout=60s")
+    await made.kubectl("delete", "proxmoxconnection", CONNECTION, "--timeout=100s")
     assert [*(made.processes.folder / "hosted" / "tenants").iterdir()] == []
 
 

@@ -51,7 +51,8 @@ class Pods:
 @asynccontextmanager
 async def real() -> AsyncIterator[Subject]:
     with EtcdCluster() as cluster:
-        members = EtcdPool(Pods(cluster), cluster.tls(check_name=False))
+        # Reads wait for each other, and each for as long as etcd waits for a majority: some seconds.
+        members = EtcdPool(Pods(cluster), cluster.tls(check_name=False), call_timeout=60)
         # Not by `kill`, which waits for the first program that has ended: here two do.
         yield Subject(members, lambda name: os.killpg(cluster._processes.pids[name], signal.SIGKILL))
 
@@ -84,7 +85,7 @@ async def outcome(what: Awaitable[Any], meaning: Callable[[Any], object] = lambd
 
 async def eventually(attempt: Callable[[], Awaitable[Outcome]], *not_yet: object) -> Outcome:
     """A real member counts as connected only after some seconds, and elections take a moment."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             found = await attempt()
             if found[1] not in not_yet:
@@ -174,7 +175,7 @@ async def answers(subject: Subject) -> list[Outcome]:
 
 
 async def eventually_leading(members: EtcdPool) -> Reached:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             try:
                 return await members.leader(NAMES)

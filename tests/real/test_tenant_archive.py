@@ -408,7 +408,7 @@ async def test_a_running_tenant_is_rolled_back_in_place_and_forked_by_its_contro
             assert await maybe(api, CONFIG, "default", "works") is None
         for name in ("live", "twin"):
             await management.client.delete(RAW_PLANES, management.namespace, name)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while (await management.client.list(RAW_PLANES, management.namespace)).items:  # noqa: ASYNC110 - a test
                 await asyncio.sleep(0.2)
     finally:
@@ -418,7 +418,7 @@ async def test_a_running_tenant_is_rolled_back_in_place_and_forked_by_its_contro
 @asynccontextmanager
 async def tenant_client(management: Management, name: str) -> AsyncIterator[Client]:
     """A client of a tenant, as its administrator, once its API is available."""
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(120):
         while True:
             plane = await management.client.get(HOSTED_CONTROL_PLANES, management.namespace, name)
             secret = await maybe(management.client, RAW_SECRETS, management.namespace, f"{name}-kubeconfig")

@@ -155,7 +155,7 @@ async def test_replicas_of_cluster_dns_are_the_tenants_own(binaries: Binaries) -
 
 async def healed(keeper: Keeper, setup: TenantSetup, changed: asyncio.Event) -> tuple[str, ...]:
     """Do as a controller does: look when told, and again if it did not work out. Returns what was done."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while True:
             await changed.wait()
             changed.clear()
@@ -206,7 +206,7 @@ async def run_kubeadm(binaries: Binaries, tenant: HostedByHand, folder: Path) ->
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             said, _ = await process.communicate()
         assert process.returncode == 0, said.decode()
 
@@ -289,6 +289,6 @@ def keeper_sees_no(keeper: Keeper, name: str) -> bool:
 
 
 async def eventually(what: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not what():  # noqa: ASYNC110  # nobody tells of it
             await asyncio.sleep(0.02)

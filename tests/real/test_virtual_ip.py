@@ -23,7 +23,7 @@ def test_the_api_server_takes_the_manifest_for_a_pod_without_unknown_fields(
         text=True,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert found.returncode == 0, found.stderr
     made = json.loads(found.stdout)

@@ -15,7 +15,7 @@ from typing import Self
 
 from support.running_server import NAGAYA
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 RUNNING = r"Running .* against .*\. Stop with Ctrl-C\."
 
 

@@ -35,7 +35,7 @@ from support.real import CONTROL_PLANE, RealControlPlane, installed_binaries
 from support.real_processes import Processes, free_ports
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-_START_TIMEOUT = 60.0
+_START_TIMEOUT = 120.0
 
 
 class Postgresql:
@@ -104,7 +104,7 @@ async def _make_administrator(endpoint: str) -> None:
 async def client_of(managed: ManagedEtcd, pair: KeyPair | None) -> AsyncIterator[EtcdClient]:
     certificate, key = (None, None) if pair is None else (pair.certificate, pair.key)
     context = client_tls(managed.authority.certificate_pem, certificate, key, check_name=True)
-    async with await EtcdClient.connect(f"https://{managed.endpoint}", context, timeout=5) as client:
+    async with await EtcdClient.connect(f"https://{managed.endpoint}", context, timeout=30) as client:
         yield client
 
 
@@ -147,7 +147,7 @@ class OnStore(RealControlPlane):
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", int(self.url.rpartition(":")[2]), timeout=20, context=self.admin_ssl_context()
+            "127.0.0.1", int(self.url.rpartition(":")[2]), timeout=60, context=self.admin_ssl_context()
         )
         try:
             headers = {"Content-Type": "application/json"}
@@ -179,7 +179,7 @@ async def api_server_on(driver: Driver, tenant: Tenant, folder: Path) -> AsyncIt
     async with Supervisor(work / "supervised", World(), listener=hear) as supervisor:
         if isinstance(facts, KineStore):
             await supervisor.ensure(process("kine", installed_binaries(("kine",)).path("kine"), facts))
-            await asyncio.wait_for(ready.wait(), 60)
+            await asyncio.wait_for(ready.wait(), _START_TIMEOUT)
             # Closed to others from its first moment on; kine itself takes away more, but only when it listens already.
             assert Path(facts.socket).stat().st_mode & 0o077 == 0
         plane = OnStore(facts)

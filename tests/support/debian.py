@@ -52,7 +52,7 @@ def postgresql(name: str) -> list[str]:
     if os.geteuid() != 0:
         return [str(found)]
     disguise = ["unshare", "--user", f"--map-user={_NOBODY}", f"--map-group={_NOBODY}"]
-    tried = subprocess.run([*disguise, "true"], capture_output=True, text=True, check=False, timeout=10)
+    tried = subprocess.run([*disguise, "true"], capture_output=True, text=True, check=False, timeout=60)
     if tried.returncode:
         pytest.skip(f"PostgreSQL refuses to run as root, and nobody else can be had here: {tried.stderr.strip()}")
     return [*disguise, str(found)]

@@ -21,7 +21,7 @@ from support.real_certificates import Authority, Pair
 from support.real_processes import Processes, free_ports
 
 HOSTS = ("127.0.0.1", "localhost")
-START_TIMEOUT = 60.0
+START_TIMEOUT = 120.0
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,5 @@ class EtcdCluster:
             "--peer-client-cert-auth",
             "--log-level=warn",
             "--unsafe-no-fsync",
-            "--heartbeat-interval=50",
-            "--election-timeout=500",
             *self._arguments,
         ]

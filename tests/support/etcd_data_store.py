@@ -20,7 +20,7 @@ from support.real_processes import Processes
 
 _SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
 _NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
-_START_TIMEOUT = 60
+_START_TIMEOUT = 120
 _LET_GO = Merge({"metadata": {"finalizers": None}})
 
 

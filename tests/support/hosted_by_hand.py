@@ -37,7 +37,7 @@ from support.tenant_kubectl import TenantKubectl
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
-READY_TIMEOUT = 60.0
+READY_TIMEOUT = 120.0
 _PAUSE = 0.05
 _SERVICES = "10.96.0.0/16"
 

@@ -36,7 +36,7 @@ from support.running_server import RunningServer
 
 T = TypeVar("T")
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd")
-PATIENCE = 90.0
+PATIENCE = 240.0
 _LOOK = 0.1
 _PORTS = (20000, 32000)
 """Where tenants listen: behind the ports that Nagaya uses if it is not told, and before those of connections."""
@@ -124,7 +124,7 @@ class Tenant:
     def serial_number(self) -> str:
         """Of the certificate that the API shows now."""
         with (
-            socket.create_connection((self.address, self.port), timeout=10) as plain,
+            socket.create_connection((self.address, self.port), timeout=60) as plain,
             self.context.wrap_socket(plain, server_hostname=self.address) as secured,
         ):
             return str((secured.getpeercert() or {})["serialNumber"]).lower()

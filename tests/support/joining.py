@@ -27,7 +27,7 @@ from support.lab import KINDS, Lab, holds
 from support.netns_provider import NETNS_CLUSTERS, NETNS_MACHINES, NetnsProvider
 from support.tenant_kubectl import TenantKubectl
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 LOCAL_PORTS = range(15443, 16443)
 """Others than the usual ones, which tests in other processes may have."""
 HOSTING_PARTS = ("core", "bootstrap-kubeadm", "controlplane-hosted")

@@ -141,6 +141,12 @@ class Lab:
             await asyncio.sleep(pause)
             pause = min(pause * 1.2, LONGEST_REAL_PAUSE if self.real else LONGEST_PAUSE)
 
+    async def idle(self, *clusters: str) -> None:
+        """Wait until the controllers have heard of everything, in these tenants too, and have done all that there is
+        to do now."""
+        remotes = [self.plane.remotes.get(Key(self.namespace, each)) for each in clusters]
+        await self.plane.manager.idle(*(each.cache for each in remotes if each is not None))
+
     async def always(self, seconds: float, check: Callable[[], Awaitable[object]]) -> None:
         """See that a check holds all the time for so many seconds."""
         loop = asyncio.get_running_loop()

@@ -15,7 +15,7 @@ from nagaya.controlplane.hosted.kubernetes import kinds
 from nagaya.kube.client import Client
 from nagaya.kube.patches import Merge
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 @dataclass

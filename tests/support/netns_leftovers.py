@@ -17,7 +17,7 @@ def leftovers(host: NetnsHost) -> list[str]:
     """Everything on this computer that could be of this host: interfaces, control groups, mounts, processes."""
     mark = hashlib.sha256(str(host.folder).encode()).hexdigest()[:6]
     ip = equipment.host_program("ip", unpacked())
-    links = json.loads(subprocess.run([ip, "-json", "link"], capture_output=True, check=True, timeout=10).stdout)
+    links = json.loads(subprocess.run([ip, "-json", "link"], capture_output=True, check=True, timeout=60).stdout)
     found = [link["ifname"] for link in links if link["ifname"].startswith(f"ngy{mark}")]
     found += [str(group) for group in Path("/sys/fs/cgroup").glob(f"**/nagaya-netns-{mark}")]
     found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(host.folder) in line]

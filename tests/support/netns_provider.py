@@ -47,7 +47,7 @@ GROUP: Final = "infrastructure.cluster.x-k8s.io"
 VERSION: Final = "v1alpha1"
 FINALIZER: Final = f"{GROUP}/netnsmachine"
 MANAGER: Final = "netns"
-_SERVED_WITHIN: Final = 30.0
+_SERVED_WITHIN: Final = 120.0
 KUBELET: Final[Mapping[str, str]] = {
     KUBELET_PROVIDER_ID: "netns://{{ ds.meta_data.instance_id }}",
     KUBELET_NODE_IP: "{{ ds.meta_data.local_ipv4 }}",

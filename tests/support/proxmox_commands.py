@@ -16,7 +16,7 @@ from pathlib import Path
 
 from support.running_server import NAGAYA
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 
 
 @dataclass(frozen=True, slots=True)

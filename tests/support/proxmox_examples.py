@@ -41,7 +41,7 @@ from support.proxmox_town_manifests import Shop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HOSTS = 4
-TIMEOUT = 90
+TIMEOUT = 240
 """Seconds that kubectl may take for anything."""
 QUICK = Pace(
     task=0.05, linked_clone=0.1, full_clone_per_gib=0.01, start=0.1, stop=0.1, shutdown=0.2, boot=0.4, destroy=0.1,

@@ -53,7 +53,7 @@ USERS: dict[str, tuple[str, ...]] = {
 }
 """Users with a static token (`RealControlPlane.tokens`) and their groups."""
 
-START_TIMEOUT = 60.0
+START_TIMEOUT = 120.0
 _ATTEMPTS = 5
 _PORT_TAKEN = "address already in use"
 

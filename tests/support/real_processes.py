@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,9 @@ shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
 
 TAIL_LINES = 30
+_MOST_GIVEN = 64
+"""Ports that are held at a time: far more than programs that are starting want."""
+_given: deque[socket.socket] = deque()
 
 
 class Processes:
@@ -115,13 +119,26 @@ class Processes:
         self._watcher.stdin.flush()
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody has right now: all held at once, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
+def held(port: int = 0) -> socket.socket:
+    """A port of loopback, this one or any, that the system gives to no process that asks for any while this is open.
+
+    It is bound but deaf: who connects is refused, and a server that is told this port can listen there beside it, since
+    servers share addresses (SO_REUSEADDR) with whoever does not listen.
+    """
+    made = socket.socket()
     try:
-        for held in sockets:
-            held.bind(("127.0.0.1", 0))
-        return [held.getsockname()[1] for held in sockets]
-    finally:
-        for held in sockets:
-            held.close()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("127.0.0.1", port))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody has, and that nobody else is given before whoever is told to listen there does."""
+    found = [held() for _ in range(count)]
+    _given.extend(found)
+    while len(_given) > _MOST_GIVEN:
+        _given.popleft().close()
+    return [each.getsockname()[1] for each in found]

@@ -9,20 +9,23 @@ import base64
 import os
 import re
 import signal
+import socket
 import ssl
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import yaml
 
-from support.real_processes import Processes
+from support.real_processes import Processes, held
 
 NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
-START_TIMEOUT = 30.0
+PATIENCE = 240.0
+"""Seconds for a server to start, or to stop, on a machine that is busy with other things; a calm one needs one."""
 _READY = re.compile(r"ready at (https://\S+:(\d+))")
 _ALL_READY = re.compile(r"(?s)ready at (https://\S+:(\d+)).*The controllers run\.")
 
@@ -39,6 +42,7 @@ class RunningServer:
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self.url = ""
         self.port = 0
+        self._held: socket.socket | None = None
         self.ready_after = 0.0
         """Seconds from the start of the process to the moment it said that it is ready."""
 
@@ -62,10 +66,11 @@ class RunningServer:
         began = time.monotonic()
         command = [NAGAYA, "up", "--data-dir", self.data_dir, "--listen", f"127.0.0.1:{self.port}"]
         self._processes.start("nagaya", [*command, "--write-kubeconfig", self.kubeconfig, *self._arguments])
-        while time.monotonic() < began + START_TIMEOUT:
+        while time.monotonic() < began + PATIENCE:
             if found := self._ready.search(self.log):
                 self.ready_after = time.monotonic() - began
                 self.url, self.port = found[1], int(found[2])
+                self._let_go_of_port()
                 return
             if self._processes.ended():
                 break
@@ -73,17 +78,36 @@ class RunningServer:
         raise AssertionError(f"the server did not get ready.\n{self._processes.tails()}")
 
     def kill(self) -> None:
-        """End the process as a power cut would."""
+        """End the process as a power cut would. Its port is kept for it."""
         self._processes.end_all()
+        self._hold_port()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Killed for as long as this lasts, and back however it ends: others need the server too."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
 
     def stop(self) -> None:
         """End the process as a user does, and wait for it."""
         os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + START_TIMEOUT
+        deadline = time.monotonic() + PATIENCE
         while self._processes.ended() is None:
             assert time.monotonic() < deadline, f"the server did not stop.\n{self._processes.tails()}"
             time.sleep(0.01)
         self._processes.end_all()
+        self._hold_port()
+
+    def _hold_port(self) -> None:
+        self._let_go_of_port()
+        self._held = held(self.port)
+
+    def _let_go_of_port(self) -> None:
+        if self._held is not None:
+            self._held.close()
 
     def credentials(self) -> tuple[Path, Path]:
         """Files with the authority, and with the administrator's certificate and key: what the kubeconfig holds."""
@@ -113,4 +137,5 @@ class RunningServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._let_go_of_port()
         self._processes.close()

@@ -13,7 +13,7 @@ from typing import Self
 
 from support.running_server import NAGAYA
 
-PATIENCE = 240.0
+PATIENCE = 600.0
 
 
 class Talking:

@@ -17,7 +17,7 @@ class TenantKubectl:
     program: Path
     kubeconfig: Path
 
-    async def __call__(self, *words: str, timeout: float = 60.0) -> str:
+    async def __call__(self, *words: str, timeout: float = 120.0) -> str:
         """What it says; fails the test, with its own words, if it fails."""
         process = await asyncio.create_subprocess_exec(
             self.program,

@@ -48,7 +48,7 @@ PROGRAMS: dict[Part, str] = {
     "controlplane": "cluster-api-controlplane-kubeadm",
     "infrastructure": "cluster-api-infrastructure-docker",
 }
-START_TIMEOUT = 60.0
+START_TIMEOUT = 120.0
 LOCK_TIMEOUT = 240.0
 
 

@@ -37,7 +37,7 @@ class Client:
     def __init__(self, control_plane: RealControlPlane) -> None:
         host, _, port = control_plane.url.removeprefix("https://").partition(":")
         tls = control_plane.admin_ssl_context()
-        self._connection = http.client.HTTPSConnection(host, int(port), timeout=30, context=tls)
+        self._connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=tls)
 
     def close(self) -> None:
         """Hang up."""
@@ -92,7 +92,7 @@ class Client:
         """Delete an object; whoever has a finalizer on it goes first."""
         return self.request("DELETE", path)
 
-    def until(self, what: str, look: Callable[[], object], within: float = 60) -> None:
+    def until(self, what: str, look: Callable[[], object], within: float = 120) -> None:
         """Wait until a look at the API finds something true."""
         deadline = time.monotonic() + within
         while not (seen := look()):

@@ -58,6 +58,7 @@ def test_the_annotation_to_remediate_has_a_machine_replaced_and_the_one_to_skip_
         await lab.available("demo")
         replaced, kept = await lab.running(2)
         await lab.annotate("Machine", kept.metadata.name, **{SKIP_REMEDIATION: ""})
+        await lab.idle()
         await _spoil(lab, kept)
         await lab.annotate("Machine", replaced.metadata.name, **{REMEDIATE_MACHINE: ""})
 
@@ -75,14 +76,14 @@ def test_the_annotation_to_remediate_has_a_machine_replaced_and_the_one_to_skip_
 
 def test_too_many_unhealthy_machines_are_left_alone(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
-        remediation = {"triggerIf": {"unhealthyLessThanOrEqualTo": 1}}
-        check = _check(lab, remediation=remediation)
-        await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests(), check)
+        await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests())
         await lab.available("demo")
         before = await lab.running(2)
         first, second = before
-        # Both before the timeout of either is over.
         await asyncio.gather(_spoil(lab, first), _spoil(lab, second))
+        # It begins when both are seen: one alone would be replaced.
+        await lab.idle("demo")
+        await lab.create(_check(lab, remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}}))
 
         async def restricted() -> bool:
             found = await lab.get("MachineHealthCheck", "demo-check")

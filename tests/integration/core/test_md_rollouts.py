@@ -210,6 +210,7 @@ def test_on_delete_replaces_only_machines_that_somebody_deletes(play: Play) -> N
             )
 
         await lab.always(2 if lab.real else 60, untouched)
+        await lab.idle()
         deployment = await lab.get("MachineDeployment", NAME)
         assert condition(deployment, "RollingOut") == ("True", "RollingOut")
         await lab.delete("Machine", before[0].metadata.name)

@@ -89,6 +89,7 @@ def test_a_cluster_in_which_nothing_happens_is_not_written_to(play: Play) -> Non
         await lab.available("demo")
         # New machines count as up to date for ten seconds, whatever is known of them.
         await asyncio.sleep(11 if lab.real else 60)
+        await lab.idle()
         before = await _everything(lab)
         await asyncio.sleep(4 if lab.real else 1800)
         after = await _everything(lab)

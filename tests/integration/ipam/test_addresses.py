@@ -83,7 +83,7 @@ def test_ipam_179_starving_claims_are_served_when_an_address_is_given_back(play:
 
 def test_ipam_332_an_address_rests_before_another_claim_gets_it(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
-        where, rest = lab.namespace, 3 if lab.real else 60
+        where, rest = lab.namespace, 20 if lab.real else 60  # long enough to be seen
         spec = {"addressReuseGracePeriodSeconds": rest} if lab.real else {}
         await lab.create(pool("p", "10.0.0.10", namespace=where, **spec), claim("a", "p", namespace=where))
         await served(lab, "a")
@@ -174,7 +174,7 @@ def test_nothing_is_done_for_a_paused_cluster_or_a_paused_pool(play: Play) -> No
         await lab.merge("Cluster", "shop", {"spec": {"paused": False}})
         assert await served(lab, "a") == {"a": "10.0.0.11"}
         await lab.annotate("InClusterIPPool", "p", **{PAUSED: ""})
-        await asyncio.sleep(1)
+        await lab.idle()
         await lab.delete("IPAddressClaim", "b")
         await asyncio.sleep(2)
         assert await given(lab) == {"a": "10.0.0.11", "b": "10.0.0.10"}

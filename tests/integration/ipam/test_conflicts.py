@@ -167,7 +167,7 @@ def test_ipam_207_addresses_that_are_moved_here_keep_their_owners_and_their_clai
         }
         await lab.create({"kind": "IPAddress", "metadata": metadata, "spec": spec})
         before = await lab.get("IPAddress", "a")
-        await asyncio.sleep(1)
+        await lab.idle()
         await lab.merge("Cluster", "shop", {"spec": {"paused": False}})
         assert await served(lab, "a") == {"a": "10.0.0.13"}
         after = await lab.get("IPAddress", "a")
@@ -188,11 +188,11 @@ def test_controllers_that_are_started_again_go_on_where_they_were(play: Play) ->
         await lab.create(claim("b", "p", namespace=where))
         before = await served(lab, "a", "b")
         await counted(lab, "p", used=2, free=1)
-        await asyncio.sleep(1)
+        await lab.idle()
         versions = await _versions(lab)
         await lab.stop()
         await lab.start()
-        await asyncio.sleep(2)
+        await lab.idle()
         assert await _versions(lab) == versions, "somebody wrote although nothing had changed"
         await lab.stop()
         client = lab.client = type(lab.client)(lab.transport(), world=lab.world, field_manager="test")

@@ -39,7 +39,7 @@ from nagaya.world import World
 from support.real import RealControlPlane
 from support.running_server import RunningServer
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 SERVERS = ["in-process", "embedded", "real"]
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 PODS = Kind("", "v1", "Pod", "pods", Untyped)

@@ -37,7 +37,7 @@ from support.running_server import RunningServer
 
 SERVERS = ["in-process", "embedded", "real"]
 FINALIZER = "example.com/fleet"
-PATIENCE = 30.0
+PATIENCE = 120.0
 DEFINITIONS = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
 )

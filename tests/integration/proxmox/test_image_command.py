@@ -41,7 +41,7 @@ from support.proxmox_yard import DEFINITIONS, SECRETS
 from support.running_server import RunningServer
 
 NAGAYA = str(Path(sys.prefix) / "bin" / "nagaya")
-PATIENCE = 90.0
+PATIENCE = 120.0
 FILE = "debian-13-generic-amd64.qcow2"
 DIGEST = hashlib.sha512(b"an image").hexdigest()
 
@@ -66,6 +66,11 @@ class Site:
         context = ssl._create_unverified_context()
         with urllib.request.urlopen(request, context=context, timeout=PATIENCE) as answer:
             return json.load(answer)["data"]
+
+    def publish(self, mebibytes: int) -> None:
+        """Let there be an image of this size to download."""
+        source = {"url": self.image, "size": mebibytes << 20, "checksums": {"sha512": DIGEST}, "system": "debian"}
+        self.control("POST", "sources", source)
 
     def command(self, *arguments: str) -> list[str]:
         way = ("--url-api", self.url, "--token", "root@pam!demo", "--secret-file", str(self.folder / "secret"))
@@ -154,8 +159,7 @@ def said_until(process: subprocess.Popen[bytes], pattern: str) -> str:
 def site(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
     with published(tmp_path) as (web, authority), emulated(tmp_path, *getattr(request, "param", ())) as made:
         made.image, made.authority = f"{web}/{FILE}", authority
-        source = {"url": made.image, "size": 200 << 20, "checksums": {"sha512": DIGEST}, "system": "debian"}
-        made.control("POST", "sources", source)
+        made.publish(200)
         yield made
 
 
@@ -200,6 +204,7 @@ def test_a_host_that_is_off_is_told_and_done_by_the_next_run(site: Site) -> None
 
 @pytest.mark.parametrize("site", [("--pace", "realistic", "--hosts", "1")], indirect=True, ids=["realistic"])
 def test_an_interrupted_run_goes_on_where_it_was(site: Site) -> None:
+    site.publish(800)  # 40 seconds, in which the second run has to come
     arguments = ("--url", site.image, "--origin", "debian-13", "--storage", "local-lvm")
     command = site.command("add", *arguments)
     first = subprocess.Popen(command, env=site.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,16 +25,15 @@ class Acknowledged:
     deleted: bool
 
 
-def run_and_kill(directory: Path, number: int, alive_for: float) -> list[tuple[str, Acknowledged]]:
-    """Let a process write, kill it some time after its first write, and return what it said was written."""
+def run_and_kill(directory: Path, number: int, writes: int) -> list[tuple[str, Acknowledged]]:
+    """Let a process write, kill it in the midst of that once it has told of so many writes, and return what it said was
+    written."""
     program = [sys.executable, writing_process.__file__, str(directory), str(number)]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        first = process.stdout.readline()
-        killer = threading.Timer(alive_for, process.kill)
-        killer.start()
-        lines = [first, *process.stdout]
-        killer.join()
+        lines = [process.stdout.readline() for _ in range(writes)]
+        process.kill()
+        lines += process.stdout
     assert process.returncode == -signal.SIGKILL
     return [parse(line) for line in lines if line.endswith(b"\n")]
 
@@ -101,7 +99,7 @@ async def test_every_acknowledged_write_survives_a_kill_at_any_instant(tmp_path:
     newest: dict[str, Acknowledged] = {}
     total = 0
     for number in range(KILLS):
-        acknowledged = run_and_kill(directory, number, choices.uniform(0.0, 0.5))
+        acknowledged = run_and_kill(directory, number, choices.randint(1, 400))
         newest.update(acknowledged)
         total += len(acknowledged)
         store = await open_store(directory, SystemClock())
