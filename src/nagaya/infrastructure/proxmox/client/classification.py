@@ -17,6 +17,8 @@ from nagaya.infrastructure.proxmox.client.errors import Evidence, ProxmoxError
 Rule = tuple[re.Pattern[str], Callable[[Evidence, re.Match[str]], ProxmoxError]]
 
 _DENIED: Final = re.compile(r"Permission check failed(?: \(([^,()\s]+), ([A-Za-z.|]+)[^)]*\))?")
+_UNDONE: Final = "unable to apply pending change"
+"""The parameter was well: the change was begun, and failed for what is said after this."""
 
 
 def classified(evidence: Evidence) -> ProxmoxError:
@@ -31,7 +33,7 @@ def classified(evidence: Evidence) -> ProxmoxError:
         return errors.HostUnreachable(evidence, may_have_happened="certificate verify failed" not in evidence.text)
     if status == 400:
         return _of_parameters(evidence)
-    return _by_words(evidence)
+    return _by_words(evidence, evidence.text)
 
 
 def _of_parameters(evidence: Evidence) -> ProxmoxError:
@@ -42,11 +44,13 @@ def _of_parameters(evidence: Evidence) -> ProxmoxError:
         return errors.NotFound(evidence, "storage")
     if any("already exists" in text for text in said.values()):
         return errors.Conflict(evidence)
-    return errors.ParameterError(evidence)
+    undone = next((text for text in said.values() if _UNDONE in text), None)
+    made = None if undone is None else _by_words(evidence, undone)
+    # What is missing there is not what the call was about: NotFound would say that the machine is gone.
+    return errors.ParameterError(evidence) if made is None or isinstance(made, errors.NotFound) else made
 
 
-def _by_words(evidence: Evidence) -> ProxmoxError:
-    text = evidence.text
+def _by_words(evidence: Evidence, text: str) -> ProxmoxError:
     for pattern, make in _RULES:
         if (found := pattern.search(text)) is not None:
             return make(evidence, found)
@@ -57,8 +61,8 @@ def _by_words(evidence: Evidence) -> ProxmoxError:
     return errors.Refused(evidence)
 
 
-def _denied(evidence: Evidence, _: re.Match[str]) -> ProxmoxError:
-    found = _DENIED.search(evidence.text)
+def _denied(evidence: Evidence, match: re.Match[str]) -> ProxmoxError:
+    found = _DENIED.search(match.string)
     if found is None or not found[1]:
         return errors.Forbidden(evidence)
     return errors.Forbidden(evidence, found[1], tuple(found[2].split("|")))
@@ -66,6 +70,10 @@ def _denied(evidence: Evidence, _: re.Match[str]) -> ProxmoxError:
 
 def _ticket_needed(evidence: Evidence, _: re.Match[str]) -> ProxmoxError:
     return errors.Forbidden(evidence, remedy="PVE takes no token for this call: it needs a user with a password.")
+
+
+def _storage_off(evidence: Evidence, _: re.Match[str]) -> ProxmoxError:
+    return errors.WrongState(evidence, "Bring the storage back: `pvesm status` on the host says how it is.")
 
 
 def _missing(what: str) -> Callable[[Evidence, re.Match[str]], ProxmoxError]:
@@ -121,7 +129,8 @@ _RULES: Final[tuple[Rule, ...]] = (
           errors.WrongState),
     _rule(r"protection mode enabled|you can't (?:convert|start|move|delete|resume)|is not empty|still in use",
           errors.WrongState),
-    _rule(r"storage '[^']*' is (?:disabled|not available|not online)|unmanaged resource", errors.WrongState),
+    _rule(r"storage '[^']*' is (?:disabled|not available|not online)", _storage_off),
+    _rule(r"unmanaged resource", errors.WrongState),
     _rule(r"feature is not (?:supported|available)", errors.WrongState),
     _rule(r"can't clone VM to node|can't clone to non-shared storage|can't migrate", errors.WrongState),
     _rule(r"unable to get any free VMID", errors.Exhausted),

@@ -74,17 +74,36 @@ class Machines:
         return await self._calls.begin("POST", _path(node, vmid, "clone"), given)
 
     async def configure(
-        self, node: str, vmid: int, options: Parameters, *, delete: Iterable[str] = (), digest: str = ""
+        self,
+        node: str,
+        vmid: int,
+        options: Parameters,
+        *,
+        delete: Iterable[str] = (),
+        with_volumes: bool = False,
+        digest: str = "",
     ) -> None:
         """Change options, and return when that is done. For options that make no volumes: PVE gives up after 30 s.
+
+        A drive that is deleted `with_volumes` goes with its volume or not at all: if that cannot be removed, the call
+        fails, and the drive stays until a later change or the next start has removed it. Without, PVE keeps a disk as
+        unused, and forgets a cloud-init drive though its volume may still be there.
         Raises Conflict if the configuration is no longer the one with that digest."""
-        await self._calls.put(_path(node, vmid, "config"), _change(options, delete, digest))
+        await self._calls.put(_path(node, vmid, "config"), _change(options, delete, with_volumes, digest))
 
     async def begin_configure(
-        self, node: str, vmid: int, options: Parameters, *, delete: Iterable[str] = (), digest: str = ""
+        self,
+        node: str,
+        vmid: int,
+        options: Parameters,
+        *,
+        delete: Iterable[str] = (),
+        with_volumes: bool = False,
+        digest: str = "",
     ) -> Upid:
         """Change options in a task: for those that make or free volumes."""
-        return await self._calls.begin("POST", _path(node, vmid, "config"), _change(options, delete, digest))
+        given = _change(options, delete, with_volumes, digest)
+        return await self._calls.begin("POST", _path(node, vmid, "config"), given)
 
     async def resize(self, node: str, vmid: int, disk: str, size: str, *, digest: str = "") -> Upid:
         """Grow a disk: to a size (`40G`) or by one (`+10G`). The same size is no change; a smaller one fails."""
@@ -180,5 +199,6 @@ def _options(options: Parameters) -> Mapping[str, Value]:
     return {**options, "sshkeys": quote(keys, safe="")} if isinstance(keys, str) else options
 
 
-def _change(options: Parameters, delete: Iterable[str], digest: str) -> dict[str, Value]:
-    return {**_options(options), "delete": ",".join(delete) or None, "digest": digest or None}
+def _change(options: Parameters, delete: Iterable[str], with_volumes: bool, digest: str) -> dict[str, Value]:
+    given = {"delete": ",".join(delete) or None, "force": with_volumes or None, "digest": digest or None}
+    return {**_options(options), **given}

@@ -25,6 +25,7 @@ from nagaya.infrastructure.proxmox.boot import ignition, iso9660, nocloud
 from nagaya.infrastructure.proxmox.boot.network import Network
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client import Upload as File
+from nagaya.infrastructure.proxmox.client.errors import Conflict, Forbidden, ParameterError, WrongState
 from nagaya.infrastructure.proxmox.client.errors import NotFound as NotFoundThere
 from nagaya.infrastructure.proxmox.machine import managing
 from nagaya.infrastructure.proxmox.machine.handover import erase, hand_over
@@ -57,6 +58,7 @@ from nagaya.infrastructure.proxmox.machine.steps import (
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked, read
 from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, remove
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import is_untouched
 from nagaya.kube.api import Api
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.key import Key
@@ -67,6 +69,8 @@ log = logging.getLogger(__name__)
 
 HIGHEST_VMID: Final = 999_999_999
 _RESERVATION: Final = ("node", "phase", "task", "message", "bootDataOn")
+_REFUSALS: Final = (Conflict, Forbidden, NotFoundThere, ParameterError, WrongState)
+"""Answers that say that nothing was begun."""
 _FORMAT: Final = "format"
 _IGNITION: Final = "ignition"
 
@@ -98,17 +102,16 @@ async def carry_out(
         case Adopt(node, pool):
             await _adopt(rt, api, seen, link, node, pool)
         case CloneTemplate():
-            return await _clone(seen, proxmox, step)
+            return await _clone(api, seen, proxmox, step)
         case Name(number, provider_id):
             content = {"spec": {"virtualMachineID": number, "providerID": provider_id}}
             await api.merge(PROXMOX_MACHINES, seen.machine, content)
             if seen.found is not None and (why := surplus(seen.machine, seen.found.config)):
                 rt.recorder.warning(PROXMOX_MACHINES, seen.machine, "DiskLargerThanAsked", why)
         case Configure(node, change, digest):
-            given = dict(change.options)
-            if change.volumes:
-                return await proxmox.machines.begin_configure(node, vmid, given, delete=change.delete, digest=digest)
-            await proxmox.machines.configure(node, vmid, given, delete=change.delete, digest=digest)
+            given, machines = dict(change.options), proxmox.machines
+            configure = machines.begin_configure if change.volumes else machines.configure
+            return await configure(node, vmid, given, delete=change.delete, with_volumes=change.drives, digest=digest)
         case Resize(node, disk, size):
             return await proxmox.machines.resize(node, vmid, disk, size)
         case ClaimAddresses(claims):
@@ -177,7 +180,8 @@ async def tell_reservation(
     hosts: Collection[str],
 ) -> None:
     """Write down in a reservation where its VM is, how far, and which hosts may have its boot data."""
-    told = {"node": node, "phase": phase.value, **({"bootDataOn": [*hosts]} if hosts else {})}
+    where = {"node": node} if node else {}
+    told = {**where, "phase": phase.value, **({"bootDataOn": [*hosts]} if hosts else {})}
     await api.status(PROXMOX_VIRTUAL_MACHINES, reservation, told, fields=_RESERVATION)
 
 
@@ -273,9 +277,24 @@ def _is_reserved(rt: Runtime, datacenter: str, vmid: int) -> bool:
     return rt.cache.get(PROXMOX_VIRTUAL_MACHINES, Key("", reservation_name(datacenter, vmid))) is not None
 
 
-async def _clone(seen: Seen, proxmox: Proxmox, step: CloneTemplate) -> Upid:
-    machine, reservation, placed = seen.machine, seen.objects.reservation, step.placed
+async def _clone(api: Api, seen: Seen, proxmox: Proxmox, step: CloneTemplate) -> Upid:
+    """That it is ordered is written down first. Nobody can see whose a VM is that is not in our pool yet, but under a
+    VMID for which nothing was ordered it is somebody else's."""
+    reservation = seen.objects.reservation
     assert reservation is not None
+    node, hosts = reservation.status.node, reservation.status.boot_data_on
+    await tell_reservation(api, reservation, node, ProxmoxVirtualMachinePhase.CLONING, hosts)
+    try:
+        return await _order(seen, proxmox, step, reservation)
+    except _REFUSALS:
+        # An earlier order of which nobody knows what became of it may still be obeyed.
+        if is_untouched(reservation):
+            await tell_reservation(api, reservation, node, ProxmoxVirtualMachinePhase.RESERVED, hosts)
+        raise
+
+
+async def _order(seen: Seen, proxmox: Proxmox, step: CloneTemplate, reservation: ProxmoxVirtualMachine) -> Upid:
+    machine, placed = seen.machine, step.placed
     spec, whose = machine.spec, reservation.spec.machine_ref
     marker = _marker(machine, whose.uid)
     full = spec.full is not False

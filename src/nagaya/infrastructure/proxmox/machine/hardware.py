@@ -33,6 +33,8 @@ class Change:
     delete: tuple[str, ...] = ()
     volumes: bool = False
     """Whether volumes are made, which takes a task."""
+    drives: bool = False
+    """Whether drives are among what is deleted: their volumes go with them."""
 
     def __bool__(self) -> bool:
         return bool(self.options or self.delete)
@@ -124,13 +126,15 @@ def change(
         if made is not None:
             options[name] = made
     new_disks = _new_disks(machine, config)
-    delete = ["protection"] if config.get("protection") == "1" else []
+    protected = config.get("protection") == "1"
+    delete = ["protection"] if protected else []
     if _balloons(machine) and "balloon" not in wanted and config.get("balloon") == "0":
         delete.append("balloon")
-    if not own_boot_drive:
+    drives: list[str] = []
+    if not own_boot_drive and not protected:  # PVE removes no drive of a VM that is protected: that goes first
         # Two seeds with one label: which of them the guest would take is chance.
-        delete += [name for name, drive in config.disks.items() if is_boot_drive(drive)]
-    return Change({**options, **new_disks}, tuple(delete), bool(new_disks))
+        drives = [name for name, drive in config.disks.items() if is_boot_drive(drive)]
+    return Change({**options, **new_disks}, (*delete, *drives), bool(new_disks), bool(drives))
 
 
 def _skips_agent(machine: ProxmoxMachine) -> bool:

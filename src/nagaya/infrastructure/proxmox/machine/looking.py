@@ -48,6 +48,8 @@ MIB: Final = 1024**2
 SOON: Final = 0.05
 """Seconds: no pause is shorter."""
 _AS_IT_SHOULD_BE: Final = ("", "running")
+_NOT_PLAIN: Final = (Presence.HIDDEN, Presence.BEING_MADE, Presence.UNREACHABLE)
+"""Where something is under the VMID of which nobody can say whose it is."""
 AT_REST: Final = 30.0
 """Seconds that the list of everything may be old for machines that run: so all of them together have it taken at most
 so often, however many they are."""
@@ -156,12 +158,13 @@ async def _vm(
     if task is not None and not task.ended and not machine.status.initialization.provisioned:
         return Found(Presence.HIDDEN, objects.last_node, why="A task is at work on it."), ()
     if machine.metadata.deleting:
-        return await look(link.proxmox, identity, objects.last_node, objects.hosts)
+        found, remains = await look(link.proxmox, identity, objects.last_node, objects.hosts)
+        return _judged(objects, found), remains
     if settled(memory, objects, snapshot):
         row = snapshot.machines[identity.vmid]
         if await _state(rt, memory, link, row.node, identity.vmid) in _AS_IT_SHOULD_BE:
             return Found(Presence.OURS, row.node, running=True, state="running", ha_state=row.ha_state), ()
-    found = await find(link.proxmox, identity, objects.last_node)
+    found = _judged(objects, await find(link.proxmox, identity, objects.last_node))
     has_node = objects.owner is not None and objects.owner.status.node_ref is not None
     if machine.status.initialization.provisioned and has_node and found.presence is Presence.OURS:
         if slots_with_image(found.config, identity.vmid):
@@ -171,6 +174,14 @@ async def _vm(
         found = replace(found, strays=await strays(link.proxmox, identity.vmid, left))
         return found, tuple(each for each in listed if each.endswith(f"iso/{boot_image(identity.vmid)}"))
     return found, ()
+
+
+def _judged(objects: Objects, found: Found) -> Found:
+    """Who took a VMID before anything was cloned under it may be out of sight for ever: it is not waited for him."""
+    if found.presence not in _NOT_PLAIN or not objects.is_untouched:
+        return found
+    why = f"VMID {objects.vmid} was taken by somebody else before anything was cloned for the machine."
+    return replace(found, presence=Presence.FOREIGN, why=why)
 
 
 async def _state(rt: Runtime, memory: Memory, link: Link, node: str, vmid: int) -> str:

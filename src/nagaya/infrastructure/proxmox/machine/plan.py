@@ -97,7 +97,7 @@ def plan(seen: Seen) -> Plan:
     if seen.task is not None and not seen.task.ended:
         return _task_runs(seen, seen.task)
     if seen.task is not None and seen.task.phase is Phase.FAILED:
-        if seen.task.upid.type == "qmclone" and _half_made(seen):
+        if seen.clone_failed and _half_made(seen):
             return _abandon(seen, failure(seen.task))
         return failed(seen, _FAILURES.get(seen.task.upid.type, Reason.TASK_FAILED), failure(seen.task))
     if seen.found is None:

@@ -22,13 +22,18 @@ from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
 from nagaya.clusters.owners import is_a
 from nagaya.infrastructure.proxmox.boot.nocloud import PROVIDER
-from nagaya.infrastructure.proxmox.client import Snapshot, TaskState
+from nagaya.infrastructure.proxmox.client import Phase, Snapshot, TaskState
 from nagaya.infrastructure.proxmox.client.agent import Interface
 from nagaya.infrastructure.proxmox.client.high_availability import HaResource, HaRule
 from nagaya.infrastructure.proxmox.placement import Inventory, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import BY_MACHINE, index_reservations, is_left
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import (
+    BY_MACHINE,
+    index_reservations,
+    is_left,
+    is_untouched,
+)
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
@@ -36,6 +41,7 @@ from nagaya.kube.runtime import Runtime
 _POOLS: Final[Mapping[str, Kind[Any]]] = {
     each.kind: each for each in (IN_CLUSTER_IP_POOLS, GLOBAL_IN_CLUSTER_IP_POOLS)
 }  # fmt: skip
+CLONE_TASK: Final = "qmclone"
 BY_CLUSTER: Final = "proxmox-cluster"
 """The index of ProxmoxMachines by `namespace/name` of their Cluster."""
 
@@ -118,6 +124,11 @@ class Objects:
         return bool(known) and known == own
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether a VMID is reserved under which nothing was cloned yet."""
+        return not self.machine.spec.provider_id and self.reservation is not None and is_untouched(self.reservation)
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Those that the CD image with its boot data may be on."""
         return self.reservation.status.boot_data_on if self.reservation is not None else ()
@@ -162,6 +173,11 @@ class Seen:
         """Until when nothing is tried after a failure; None if nothing is waited for."""
         later = self.machine.status.retry_after
         return later if later is not None and later > self.now and not self.called else None
+
+    @property
+    def clone_failed(self) -> bool:
+        """Whether the last that was done for it was a clone, which failed."""
+        return self.task is not None and self.task.phase is Phase.FAILED and self.task.upid.type == CLONE_TASK
 
     @property
     def machine(self) -> ProxmoxMachine:

@@ -126,7 +126,8 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
     if (off := _off(proxmox, snapshot, node)) is not None:
         return Found(Presence.UNREACHABLE, node, why=off, ha_state=ha_state, host_off=True)
     try:
-        config = await proxmox.machines.config(node, vmid)
+        # As it is: what waits for the next start, or could not be done, has not happened.
+        config = await proxmox.machines.config(node, vmid, current=True)
         status = await proxmox.machines.status(node, vmid)
     except NotFound:
         if await proxmox.cluster.is_free(vmid):

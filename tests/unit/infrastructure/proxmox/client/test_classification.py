@@ -171,6 +171,22 @@ def test_errors_of_parameters_are_in_the_sentence() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("storage 'store' is not online", errors.WrongState),
+        ("403 Permission check failed (/storage/store, Datastore.AllocateSpace)", errors.Forbidden),
+        ("can't lock file '/var/lock/pve-manager/pve-storage-store' - got timeout", errors.Busy),
+        ("storage 'store' does not exist", errors.ParameterError),
+        ("something else", errors.Refused),
+    ],
+)
+def test_a_change_that_was_taken_and_could_not_be_made_says_why(said: str, kind: type[ProxmoxError]) -> None:
+    error = failed(400, "Parameter verification failed.", ide2=f"unable to apply pending change ide2 : {said}\n")
+    assert type(error) is kind
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
     ("answer", "shown"),
     [
         (Answer(200, "OK", b"<html>hello"), "'<html>hello'"),

@@ -86,12 +86,18 @@ def test_further_disks_are_made_once_beside_the_first() -> None:
 
 def test_two_seeds_of_cloud_init_never_stay_side_by_side() -> None:
     drive = config(ide2="local-lvm:vm-100-cloudinit,media=cdrom")
-    assert change(machine(), drive).delete == ("ide2",)
+    made = change(machine(), drive)
+    assert made.delete == ("ide2",)
+    assert made.drives, "its volume goes with it"
     assert not change(machine(), drive, own_boot_drive=True)
 
 
 def test_the_protection_of_a_template_does_not_stay_with_its_clones() -> None:
     assert change(machine(), config(protection="1")).delete == ("protection",)
+    protected = config(protection="1", ide2="local-lvm:vm-100-cloudinit,media=cdrom")
+    made = change(machine(), protected)
+    assert made.delete == ("protection",), "no drive can be removed before that"
+    assert not made.drives
 
 
 def test_a_disk_grows_and_never_shrinks() -> None:
