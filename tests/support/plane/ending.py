@@ -22,11 +22,11 @@ rolled one by one."""
 FIRST_LOOK, LONGEST_PAUSE = 2.0, 20.0
 CLEARING: Final = 120.0
 """Seconds after which somebody removes what only people can."""
-QUIET: Final = 72.0
-"""Seconds without a write after which nothing more is to come: the data center is looked at every minute, and what
-befell it last is noticed then."""
-PEACE: Final = 240.0
-"""Seconds for which nobody may write, neither to the API nor to Proxmox VE."""
+QUIET: Final = 100.0
+"""Seconds without a write after which nothing more is to come: machines are looked at every minute or a little later,
+by a list of the data center that may be half a minute old, and what befell it last is noticed then."""
+PEACE: Final = 130.0
+"""Seconds for which nobody may write, neither to the API nor to Proxmox VE: two looks at the data center."""
 NEGATIVE: Final = ("Paused", "Deleting")
 """Conditions that are well when they are not True."""
 HOSTED: Final = ("Available", "ComponentsReady", "TenantConfigured")

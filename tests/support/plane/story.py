@@ -23,7 +23,7 @@ LENGTH: Final = 240.0
 """Seconds in which everything begins."""
 LONG: Final = 20
 """One of so many stories has larger clusters, with which more is done."""
-HOSTED: Final = 0.35
+HOSTED: Final = 0.45
 """The share of clusters whose control plane is a hosted one."""
 ADDONS: Final = 0.25
 """The share of clusters that get something from a ClusterResourceSet."""
@@ -50,7 +50,7 @@ def told(seed: int) -> Story:
     """The story of a seed."""
     chance = random.Random(f"story {seed}")
     long = seed % LONG == 0
-    both = chance.random() < (0.4 if long else 0.05)
+    both = chance.random() < (0.4 if long else 0.03)
     acts: list[Act] = []
     hosting = False
     for number, name in enumerate(CLUSTERS[: 2 if both else 1]):
@@ -59,7 +59,7 @@ def told(seed: int) -> Story:
         hosted = chance.random() < HOSTED
         planes = chance.choice([1, 1, 2]) if hosted else 3 if large else 1
         addon = chance.choice(WORDS) if chance.random() < ADDONS else ""
-        workers = chance.choice([0, 0, 1] if few else [1, 2, 3])
+        workers = chance.choice(_workers(hosted) if few else [1, 2, 3])
         wanted = Wish(name, planes, workers, shares=both, hosted=hosted, addon=addon)
         hosting = hosting or hosted
         acts += _user(chance, wanted, number * round(chance.uniform(0, 60), 1), 3 if long else 1)
@@ -69,6 +69,11 @@ def told(seed: int) -> Story:
     if len(acts) == 1:
         acts.append(_fault(chance, hosting))  # a story in which nothing happens is none
     return Story(seed, tuple(sorted(acts, key=lambda each: each.at)))
+
+
+def _workers(hosted: bool) -> list[int]:
+    """How many there are usually. Machines are what takes time in a story: few have more than one at the beginning."""
+    return [0, 0, 1] if hosted else [0, 0, 0, 0, 1]
 
 
 def _user(chance: random.Random, wanted: Wish, begin: float, most: int) -> list[Act]:
