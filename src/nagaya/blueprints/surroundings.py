@@ -56,6 +56,12 @@ async def connection(client: Client, namespace: str, name: str = "") -> Connecte
             "--connection."
         )
     found = there[name or next(iter(there))]
+    if found.metadata.deleting:
+        raise Missing(
+            f"ProxmoxConnection {namespace}/{found.metadata.name} is being deleted, and makes no machines any more "
+            f"(`nagaya why proxmoxconnection/{found.metadata.name} -n {namespace}` says what holds it). Make another: "
+            f"nagaya proxmox connect URL --name NAME{where}, and name it with --connection."
+        )
     defaults = found.spec.defaults or ConnectionDefaults()
     return Connected(found.metadata.name, defaults.bridge or BRIDGE)
 

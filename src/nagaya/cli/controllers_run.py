@@ -31,15 +31,22 @@ from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
 from nagaya.kube.election import Election, LostLeadership, unique_identity
 from nagaya.kube.endpoints import Endpoints
-from nagaya.kube.errors import ApiError, Conflict
+from nagaya.kube.errors import ApiError, Conflict, Forbidden, Unauthorized
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.rate import RateLimit
 from nagaya.kube.transport import NoAnswer, Transport
 from nagaya.world import World
 
 _REMEDY: Final = (
-    "Leave out --install-crds to work with the definitions that are there. Those of CAPMOX are taken over with "
-    "--admission."
+    "To work with the definitions that are there, run `nagaya controllers --leader-elect` without --install-crds. If "
+    "they are Nagaya's of another version, renew them: `nagaya crds | kubectl apply --server-side -f -`. Those of "
+    "CAPMOX are taken over with --admission."
+)
+_NOBODY: Final = "Take a newer kubeconfig, or name another with --kubeconfig or --context."
+_RIGHTS: Final = (
+    "Use a kubeconfig that may: `nagaya manifests --no-crds` prints a ServiceAccount with all rights that controllers "
+    "need. To install kinds is an administrator's right (`nagaya crds | kubectl apply --server-side -f -`); `nagaya "
+    "controllers --leader-elect` does without it."
 )
 STOP_PATIENCE: Final = 12.0
 """How many seconds what is under way may take to end."""
@@ -123,6 +130,9 @@ class Controllers:
             hosting=settings.hosting,
             pods=settings.pods,
         )
+        election = self._election
+        # Whoever competes with nobody leads.
+        self._plane.metrics.leading.labels(ELECTED).set_function(lambda: float(election is None or election.leading))
         self._stopped = False
         self._endpoints = Endpoints(self._plane.manager)
         definitions = [each for part in settings.parts for each in DEFINITIONS[part]]
@@ -152,6 +162,11 @@ class Controllers:
                 await election.run(lead)
         except LostLeadership as error:
             raise click.ClickException(f"{error}. Start it again, to wait for its turn.") from None
+        except Unauthorized as error:
+            said = f"{self._way.server} does not know you: {error.message.rstrip('.')}. {_NOBODY}"
+            raise click.ClickException(said) from error
+        except Forbidden as error:
+            raise click.ClickException(f"{str(error).rstrip('.')}. {_RIGHTS}") from error
         except (ApiError, NoAnswer) as error:
             raise click.ClickException(str(error)) from error
 

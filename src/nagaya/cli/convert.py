@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-_SUFFIXES = (".yaml", ".yml", ".json")
+from nagaya.cli.manifest_files import texts
 
 
 @click.command()
@@ -54,22 +52,21 @@ def convert(sources: tuple[str, ...], strict: bool, provider: str, infrastructur
     from nagaya.api.conversion.v1alpha1.infrastructure import Infrastructure
 
     try:
-        objects = [each for source in sources for name, text in _texts(source) for each in manifests.read(text, name)]
-    except (manifests.ManifestError, OSError) as error:
+        objects = [
+            each
+            for source in sources
+            for name, text in texts(source, recursive=False)
+            for each in manifests.read(text, name)
+        ]
+    except manifests.ManifestError as error:
         raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} cannot be read: {error.strerror}.") from error
+    if not objects:
+        click.echo(f"note: there is no object in {', '.join(sources)}.", err=True)
     result = conversion.convert(objects, Infrastructure(infrastructure_api_version, provider))
     click.echo(manifests.write(result.objects), nl=False)
     for finding in result.findings:
         click.echo(f"{'lost' if finding.loss else 'note'}: {finding}", err=True)
     if strict and not result.lossless:
         sys.exit(1)
-
-
-def _texts(source: str) -> Iterator[tuple[str, bytes]]:
-    if source == "-":
-        yield "standard input", sys.stdin.buffer.read()
-        return
-    path = Path(source)
-    files = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES) if path.is_dir() else [path]
-    for file in files:
-        yield str(file), file.read_bytes()

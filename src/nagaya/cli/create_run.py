@@ -75,7 +75,7 @@ def create_cluster(management: Management, given: Given) -> None:
     """Do it, to its end."""
     given = _completed(given)
     if given.infrastructure == SIMULATED and given.of_proxmox:
-        raise click.UsageError(f"{', '.join(given.of_proxmox)} mean nothing for simulated machines: leave them out.")
+        raise click.UsageError(f"Simulated machines know nothing of {', '.join(given.of_proxmox)}: leave that out.")
     if given.output is not None and given.infrastructure == SIMULATED:
         # Nothing has to be known for this, so no management API is needed either.
         _print(given.output, blueprint(_checked(_wish(given, management.namespace or "default"))))
@@ -161,17 +161,41 @@ async def _work(session: Session, given: Given) -> int | None:
     _show(wish, steps)
     _refuse_another(wish, steps)
     left = [each for each in steps if not each.exists]
+    fits = not left or await _foretell(session, drafted)
     if given.dry_run:
-        note("Nothing was made (--dry-run): the management API would take all of it.")
-        return None
+        ending = "." if fits else ", but it would not come to a good end: see the errors above."
+        note(f"Nothing was made (--dry-run): the management API would take all of it{ending}")
+        return None if fits else int(ExitCode.PROBLEM)
     if not left:
         note("Nothing to do: all of it is there.")
     else:
-        _agree(given, len(left))
+        _agree(given, len(left), fits=fits)
         await create(session.client, left)
     where = "" if wish.namespace == session.default_namespace else f" -n {wish.namespace}"
     note(f"Watch it come up:\n  nagaya describe cluster {wish.name}{where} --watch")
     return None
+
+
+async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
+    """Show what would become of the machines, as `nagaya plan` does. Returns whether it would come to a good end."""
+    from nagaya.cli.output.forecast import told_of_machines
+    from nagaya.insight.foresight.doubts import Severity
+    from nagaya.insight.foresight.forecast import foresee
+    from nagaya.insight.foresight.rehearsal import Manifest as Rehearsed
+    from nagaya.kube.errors import Forbidden
+
+    screen = Screen()
+    try:
+        rehearsed = [Rehearsed(each, "this command") for each in drafted]
+        found = await foresee(session.client, session.world, await session.kinds(), rehearsed, session.namespace)
+    except Forbidden as error:
+        # Whoever may make a cluster need not be allowed to see all that a plan looks at.
+        note(f"Where its machines would go is not known: {str(error).rstrip('.')}.")
+        return True
+    screen.line("")
+    for line, style in told_of_machines(found, screen.console.width if screen.terminal else None):
+        screen.line(line, style)
+    return found.worst() is not Severity.ERROR
 
 
 def _print(output: str, drafted: list[Manifest]) -> None:
@@ -215,12 +239,14 @@ def _refuse_another(wish: Wish, steps: Sequence[Step]) -> None:
     )
 
 
-def _agree(given: Given, count: int) -> None:
+def _agree(given: Given, count: int, *, fits: bool) -> None:
     if given.yes:
         return
     if not can_ask():
         raise Ended(
             "Nobody can be asked whether to make it: give --yes, or --dry-run. Nothing was made.", ExitCode.DECLINED
         )
-    if not click.confirm(f"Make {'this object' if count == 1 else f'these {count} objects'}?", default=True, err=True):
+    what = "this object" if count == 1 else f"these {count} objects"
+    question = f"Make {what}?" if fits else f"It would not come to a good end as things are. Make {what} all the same?"
+    if not click.confirm(question, default=fits, err=True):
         raise Ended("Nothing was made.", ExitCode.DECLINED)

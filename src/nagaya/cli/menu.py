@@ -29,6 +29,15 @@ class Menu(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Ctrl-C ends whatever is at work, also while a command is still being imported, with the same exit code."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            from nagaya.cli.output.exit_code import ExitCode
+
+            raise SystemExit(int(ExitCode.INTERRUPTED)) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self._entries.items()])

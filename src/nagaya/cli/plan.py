@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -107,7 +108,9 @@ def _read(sources: tuple[str, ...], recursive: bool) -> list[Manifest]:
     except OSError as error:
         _stop(f"{error.filename} cannot be read: {error.strerror}.")
     if not found:
-        _stop(f"There is no object in {', '.join(sources)}: folders are read without those in them, unless with -R.")
+        folders = any(Path(each).is_dir() for each in sources)
+        hint = " Folders in it are read only with -R." if folders and not recursive else ""
+        _stop(f"There is no object in {', '.join(sources)}: it is empty, or has only comments.{hint}")
     return found
 
 

@@ -154,7 +154,7 @@ class Plane:
         self.remotes = Remotes(connect, world, guard=guard, told=self.metrics.request)
         self.recorder = Recorder(self.client, world, on_drop=lambda why: self.metrics.events_dropped.labels(why).inc())
         runtime = Runtime(self.client, cache, ContractKinds(cache), self.remotes, self.recorder, world)
-        self.metrics.registry.register(StateMetrics(cache, self.remotes))
+        self._state = StateMetrics(cache, self.remotes)
         follow_secrets(cache, self.remotes)
         shared: dict[str, object] = {
             "tenants": self.tenants,
@@ -190,6 +190,8 @@ class Plane:
 
     async def start(self) -> None:
         """Fill the caches, then work. Returns when the controllers do."""
+        # Not before: of several processes only the one that works tells how clusters stand, or they count twice.
+        self.metrics.registry.register(self._state)
         self._telling = asyncio.create_task(self.recorder.run(), name="events")
         await self.manager.start()
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nagaya.cli.data_dir import default_data_dir
+from nagaya.cli.output.unanswered import unanswered, unusable
+from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
 if TYPE_CHECKING:
     from nagaya.api.controlplane.data_store import DataStore
@@ -30,8 +32,8 @@ def _management(command: F) -> F:
         click.option(
             "--kubeconfig",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="How to reach the management API.  [default: $KUBECONFIG, the pod's service account, or "
-            "~/.kube/config]",
+            help="How to reach the management API.  [default: $KUBECONFIG, the pod's service account, ~/.kube/config, "
+            "or that of `nagaya up`]",
         ),
         click.option("--context", help="The context of the kubeconfig to use.  [default: its current one]"),
         click.option(
@@ -267,7 +269,10 @@ def _run(
     from nagaya.kube.transport import NoAnswer
     from nagaya.world import World
 
-    found = connection(path, context)
+    try:
+        found = connection(usual_kubeconfig(path), context)
+    except click.ClickException as error:
+        raise click.ClickException(unusable(error.message)) from error
     world = World()
 
     async def run() -> None:
@@ -280,7 +285,9 @@ def _run(
 
     try:
         uvloop.run(run())
-    except (ArchiveError, StoreError, ApiError, NoAnswer) as error:
+    except NoAnswer as error:
+        raise click.ClickException(unanswered(error)) from error
+    except (ArchiveError, StoreError, ApiError) as error:
         raise click.ClickException(f"{str(error).rstrip('.')}.") from error
     except KeyboardInterrupt:
         click.echo("Stopped. The same command goes on where it was.", err=True)

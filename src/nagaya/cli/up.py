@@ -142,8 +142,9 @@ def up(
     file = None
     if demo:
         # Lines of the log would go across the tree that the demo draws.
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = data_dir / "demo.log"
+        from nagaya.cli.demo.log_file import log_file
+
+        file = log_file(data_dir)
     logs.set_up(verbose, log_format, file)
     if kubeconfig is not None:
         _refuse(click_context, _OF_THE_EMBEDDED, "--kubeconfig runs the controllers only, for an API that runs already")

@@ -24,6 +24,7 @@ from nagaya.cli import heap, presence, server_start
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.cli.signals import Signals
 from nagaya.kube.client import Client
+from nagaya.kube.errors import ServerError
 from nagaya.kube.transport import Transport
 from nagaya.pki import kubeconfig as kubeconfigs
 from nagaya.world import World
@@ -98,10 +99,15 @@ class _Process:
         # Only now, because they bring many modules, and the API answers meanwhile.
         from nagaya.cli.controllers_run import Controllers, Way, install_definitions
 
-        await presence.announce(self._client)
         settings = _controllers_settings(self._settings)
-        # Before the controllers are made: from then on they ask for their kinds.
-        await install_definitions(self._client, settings.parts, _REMEDY)
+        try:
+            await presence.announce(self._client)
+            # Before the controllers are made: from then on they ask for their kinds.
+            await install_definitions(self._client, settings.parts, _REMEDY)
+        except ServerError as error:
+            # Of an API in the same process, such as one whose disk is full: it says what to do.
+            said = (error.message or str(error)).removeprefix("Internal error occurred: ").rstrip(".")
+            raise click.ClickException(f"the controllers cannot begin: {said}. Then start again.") from error
         way = Way(url, lambda: InProcessTransport(self._server))
         self._controllers = Controllers(settings, way, self._server.world)
         await self._with_guest(self._controllers, url)

@@ -33,7 +33,7 @@ def load(path: Path | str | None = None, context: str | None = None) -> Connecti
         return parse(_read(Path(path)), context, folder=Path(path).absolute().parent, source=str(path))
     named = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     candidates = named or [Path.home() / ".kube" / "config"]
-    present = [file for file in dict.fromkeys(candidates) if file.exists()]
+    present = [file for file in dict.fromkeys(candidates) if _is_there(file)]
     if not present:
         files = ", ".join(map(str, candidates))
         raise KubeconfigError(f"there is no kubeconfig: {files} does not exist. Name one, or set KUBECONFIG.")
@@ -85,6 +85,17 @@ def in_cluster(folder: Path = ACCOUNT_FOLDER, environment: Mapping[str, str] | N
         f"https://{host}:{port}", authority=authority if authority.is_file() else None, token_file=token
     )
     return replace(connection, namespace=namespace.read_text().strip()) if namespace.is_file() else connection
+
+
+def _is_there(path: Path) -> bool:
+    """Also if it may not be looked at: then reading it says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _read(path: Path) -> Mapping[str, Any]:

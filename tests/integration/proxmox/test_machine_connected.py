@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, RootOnly
+from nagaya.infrastructure.proxmox.connection.connections import REMEMBERED
+from nagaya.infrastructure.proxmox.connection.look import LACKING
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
@@ -15,6 +19,8 @@ from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_plane import NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
 
 DEFAULTS = {"storage": "local-lvm", "isoStorage": "local", "bridge": "vmbr0"}
+UPLOAD = Evidence("POST", "/nodes/pve1/storage/local/upload", status=403)
+CLONE = Evidence("POST", "/nodes/pve1/qemu/9001/clone", status=403)
 
 
 async def links_of(plane: ProxmoxPlane, *features: Feature) -> ConnectedLinks:
@@ -98,7 +104,7 @@ def test_a_refusal_has_rights_looked_at_again() -> None:
         assert not link.enters
         access = plane.datacenter.access
         access.roles["NagayaMachines"] |= {"VM.GuestAgent.Unrestricted"}
-        link.refused()
+        link.refused(Forbidden(UPLOAD))
 
         async def noticed() -> bool:
             now = await links.of_cluster(cluster)
@@ -119,13 +125,53 @@ def test_a_refusal_is_told_with_all_commands_that_grant_what_is_missing() -> Non
         roles = plane.datacenter.access.roles
         roles["NagayaMachines"] -= {"VM.PowerMgmt"}
         roles["NagayaImages"] -= {"Datastore.AllocateSpace"}
-        link.refused()
-        upload = Evidence("POST", "/nodes/pve1/storage/local/upload", status=403)
-        said = await link.remedy(Forbidden(upload))
+        link.refused(Forbidden(UPLOAD))
+        said = await link.remedy(Forbidden(UPLOAD))
         assert said.startswith(" On any host run: ")
         assert "NagayaMachines" in said
         assert "NagayaImages" in said
-        assert "NagayaImages" not in await link.remedy(Forbidden(upload, "/vms/100", ("VM.PowerMgmt",)))
-        assert not await link.remedy(RootOnly(upload)), "no privilege helps"
+        assert "NagayaImages" not in await link.remedy(Forbidden(UPLOAD, "/vms/100", ("VM.PowerMgmt",)))
+        assert not await link.remedy(RootOnly(UPLOAD)), "no privilege helps"
+
+    play(scenario)
+
+
+def test_a_refusal_where_the_preflight_does_not_look_is_told_until_the_right_is_granted() -> None:
+    """The role for machines has VM.Clone, too, so it is held somewhere; which template it is missing for, only a call
+    knows. Machines that wait are tried when what is missing gets less."""
+
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+        assert isinstance(link, Link)
+        link.refused(Forbidden(CLONE, "/vms/9001", ("VM.Clone",)))
+        said = await plane.told("ProxmoxConnection", "pve", "PrivilegesComplete", "Missing")
+        assert "lacks VM.Clone on /vms/9001, to clone machines. On any host run: pveum role add" in said
+        missing = (await plane.get("ProxmoxConnection", "pve")).status.missing_privileges
+        assert [(each.path, each.privilege) for each in missing] == [("/vms/9001", "VM.Clone")]
+        assert "pveum acl modify /vms/9001" in missing[0].command
+        await plane.told("ProxmoxConnection", "pve", "Ready", "Ready")
+        access = plane.datacenter.access
+        access.roles["ForTemplates"] = frozenset({"VM.Audit", "VM.Clone"})
+        access.acl |= {
+            ("/vms/9001", kind, subject, "ForTemplates"): True
+            for kind, subject in (("user", "nagaya@pve"), ("token", "nagaya@pve!nagaya"))
+        }
+        await plane.told("ProxmoxConnection", "pve", "PrivilegesComplete", "Complete")
+        assert not (await plane.get("ProxmoxConnection", "pve")).status.missing_privileges
+
+    play(scenario)
+
+
+def test_a_refusal_that_does_not_come_again_is_forgotten() -> None:
+    async def scenario(plane: ProxmoxPlane) -> None:
+        links = await links_of(plane, Feature.ISO)
+        link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
+        assert isinstance(link, Link)
+        link.refused(Forbidden(CLONE, "/vms/9001", ("VM.Clone",)))
+        await plane.told("ProxmoxConnection", "pve", "PrivilegesComplete", "Missing")
+        await asyncio.sleep(REMEMBERED + LACKING)
+        await plane.told("ProxmoxConnection", "pve", "PrivilegesComplete", "Complete")
 
     play(scenario)

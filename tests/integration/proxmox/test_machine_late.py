@@ -152,3 +152,26 @@ def test_a_guest_that_may_not_be_asked_is_told_with_the_right_for_it() -> None:
         assert f"VM.GuestAgent.Unrestricted on /vms/{machine.spec.virtual_machine_id}" in message
 
     play(scenario)
+
+
+def test_a_guest_that_gets_no_address_is_told_with_what_to_look_for() -> None:
+    async def scenario(yard: Yard) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PassiveMachine, "_network_get_interfaces", lambda machine, arguments: [])
+            await yard.cluster(addressing="dhcp")
+            await yard.machine("a", timeouts={"bootSeconds": 600})
+            await asyncio.sleep(500)
+            _, reason, message = (await yard.says("a"))["VirtualMachineProvisioned"]
+            assert (reason, message) == (
+                "WaitingForClusterAPIMachineAddresses",
+                "The guest has no address yet: waiting for DHCP.",
+            )
+            await asyncio.sleep(400)
+            _, reason, message = (await yard.says("a"))["VirtualMachineProvisioned"]
+            assert reason == "WaitingForClusterAPIMachineAddresses"
+            assert "The VM has run for more than 10 min on" in message
+            assert "Is there a DHCP server on the network of its bridge" in message
+            patch.undo()
+            await yard.provisioned("a")
+
+    play(scenario)

@@ -6,8 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
+
+from nagaya.cli.main import main
 
 _HEAVY = {"aiohttp", "asyncio", "cryptography", "msgspec", "orjson", "prometheus_client", "rich", "uvloop", "yaml"}
 _MEASURE = """
@@ -66,3 +70,14 @@ def test_an_option_is_completed() -> None:
     line = "nagaya create cluster a --infrastructure "
     said, _ = _imported(COMP_WORDS=line, COMP_CWORD="5", _NAGAYA_COMPLETE="bash_complete")
     assert said.split() == ["plain,proxmox", "plain,simulated"]
+
+
+def test_an_interruption_has_its_exit_code_wherever_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while a command is being imported, which may take a second on a busy machine."""
+
+    def interrupted(name: str) -> ModuleType:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nagaya.cli.menu.importlib.import_module", interrupted)
+    done = CliRunner().invoke(main, ["doctor"])
+    assert (done.exit_code, done.output) == (130, "")

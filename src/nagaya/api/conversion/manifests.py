@@ -73,7 +73,12 @@ def read(text: str | bytes, source: str) -> list[dict[str, Any]]:
     try:
         documents = list(yaml.load_all(text, Loader=_Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ManifestError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+        said = (
+            " ".join(str(error).split())
+            .replace('in "<byte string>", ', "in ")
+            .replace('in "<unicode string>", ', "in ")
+        )
+        raise ManifestError(f"{source}: not YAML: {said}{_hint(text, error)}") from error
     objects: list[dict[str, Any]] = []
     for number, document in enumerate(documents, 1):
         if document is None:
@@ -82,6 +87,21 @@ def read(text: str | bytes, source: str) -> list[dict[str, Any]]:
             raise ManifestError(f"{source}: document {number} is no Kubernetes object: it has no kind.")
         objects += _items(document)
     return objects
+
+
+def _hint(text: str | bytes, error: Exception) -> str:
+    """What is usually wrong there, where the reader only says what it stumbled over."""
+    mark = getattr(error, "problem_mark", None)
+    lines = text.splitlines()
+    if mark is None or mark.line >= len(lines):
+        return ""
+    line = lines[mark.line]
+    shown = line.decode(errors="replace") if isinstance(line, bytes) else line
+    if "\t" in shown[: len(shown) - len(shown.lstrip())]:
+        return ". The line begins with a tab: YAML is indented with spaces only."
+    if "mapping values are not allowed" in str(error):
+        return ". The line is indented further than those it belongs to, or a text with ': ' in it needs quotes."
+    return ""
 
 
 def _items(document: dict[str, Any]) -> list[dict[str, Any]]:

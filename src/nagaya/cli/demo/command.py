@@ -45,8 +45,9 @@ def demo(data_dir: Path, listen: tuple[str, int], simulated: bool, delete: bool)
       nagaya demo --delete
     """
     from nagaya.cli import logs
+    from nagaya.cli.demo.log_file import log_file
     from nagaya.cli.demo.process import run_demo
 
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    logs.set_up(0, "text", data_dir / "demo.log")
+    # To look for something to delete makes nothing.
+    logs.set_up(0, "text", None if delete and not data_dir.exists() else log_file(data_dir))
     run_demo(data_dir, listen, simulated=simulated, delete=delete)

@@ -26,6 +26,12 @@ def told(found: Forecast, width: int | None) -> Iterator[Line]:
     for change in found.changes:
         yield from _change(change, width)
     yield "", ""
+    yield from told_of_machines(found, width)
+    yield _ending(found)
+
+
+def told_of_machines(found: Forecast, width: int | None) -> Iterator[Line]:
+    """What becomes of machines, and what to doubt."""
     for cluster in found.clusters:
         yield from _cluster(cluster, width)
     for doubt in found.doubts:
@@ -35,7 +41,6 @@ def told(found: Forecast, width: int | None) -> Iterator[Line]:
             yield from sentence(f"{'fix':<{len(doubt.severity)}}  ", doubt.remedy, width, "green")
     if found.doubts:
         yield "", ""
-    yield _ending(found)
 
 
 def _change(change: Change, width: int | None) -> Iterator[Line]:

@@ -12,6 +12,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.unanswered import better_kubeconfig, unanswered, unusable
 
 if TYPE_CHECKING:
     from nagaya.insight.picture.kinds import Kinds
@@ -138,12 +139,9 @@ def run(management: Management, work: Callable[[Session], Awaitable[int | None]]
     except NoCredentials as error:
         _fail(f"You cannot prove who you are to {server}: {error.why}. Correct the user of your kubeconfig.")
     except NoAnswer as error:
-        _fail(
-            f"The management API at {server} does not answer: {error.why.rstrip('.')}. Start it with `nagaya up`, or "
-            "name another with --kubeconfig or --context."
-        )
+        _fail(unanswered(error))
     except Unauthorized as error:
-        _fail(f"{server} does not know you: {_said(error)}. Take a newer kubeconfig, for example that of `nagaya up`.")
+        _fail(f"{server} does not know you: {_said(error)}. Take a newer kubeconfig. {better_kubeconfig()}")
     except Forbidden as error:
         _fail(f"You may not read this: {_said(error)}. Ask for a role that allows it.")
     except ApiError as error:
@@ -165,7 +163,7 @@ def _session(management: Management) -> Session:
     try:
         found = connection(usual_kubeconfig(management.kubeconfig), management.context)
     except click.ClickException as error:
-        raise Ended(f"{error.message.rstrip('.')}. `nagaya up` starts a management API and writes one.") from error
+        raise Ended(unusable(error.message)) from error
     world = World()
     client = Client(HttpTransport(found, world=world), world=world, field_manager="nagaya-cli")
     return Session(client, world, found.server, found.namespace, management)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +11,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.unanswered import unanswered, unusable
 from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
 if TYPE_CHECKING:
@@ -19,11 +21,19 @@ if TYPE_CHECKING:
     from nagaya.world import World
 
 NAME: Final = "proxmox"
+NAMESPACE: Final = "default"
+"""Where nobody says another."""
 Command = Callable[..., Any]
 
 
 def management_options(command: Command) -> Command:
-    """--kubeconfig, --context, --namespace."""
+    """--kubeconfig, --context, --namespace. What is not said of the last is what the kubeconfig says."""
+
+    @wraps(command)
+    def wrapped(*, kubeconfig: Path | None, context: str | None, namespace: str | None, **rest: Any) -> Any:
+        where = namespace or _usual_namespace(kubeconfig, context)
+        return command(kubeconfig=kubeconfig, context=context, namespace=where, **rest)
+
     options = (
         click.option(
             "--kubeconfig",
@@ -31,11 +41,24 @@ def management_options(command: Command) -> Command:
             help="How to reach the management API.  [default: $KUBECONFIG, ~/.kube/config, or that of `nagaya up`]",
         ),
         click.option("--context", help="The context of the kubeconfig to use.  [default: its current one]"),
-        click.option("-n", "--namespace", default="default", show_default=True, help="Where the connection is kept."),
+        click.option(
+            "-n", "--namespace", metavar="NAMESPACE", help="Where the connection is kept.  [default: the kubeconfig's]"
+        ),
     )
+    found: Command = wrapped
     for option in reversed(options):
-        command = option(command)
-    return command
+        found = option(found)
+    return found
+
+
+def _usual_namespace(kubeconfig: Path | None, context: str | None) -> str:
+    """The kubeconfig's. One that cannot be used is told by whoever needs it: not every command does."""
+    from nagaya.cli.controllers import connection
+
+    try:
+        return connection(usual_kubeconfig(kubeconfig), context).namespace or NAMESPACE
+    except click.ClickException:
+        return NAMESPACE
 
 
 def management_client(kubeconfig: Path | None, context: str | None, world: World) -> Client:
@@ -48,10 +71,7 @@ def management_client(kubeconfig: Path | None, context: str | None, world: World
         found = connection(usual_kubeconfig(kubeconfig), context)
         return Client(HttpTransport(found, world=world), world=world)
     except click.ClickException as error:
-        raise Ended(
-            f"{error.message.rstrip('.')}. Nothing was made in Proxmox VE. Start the management API with `nagaya up`.",
-            ExitCode.MANAGEMENT_API,
-        ) from error
+        raise Ended(unusable(error.message), ExitCode.MANAGEMENT_API) from error
 
 
 def unhelpful(error: ApiError | NoAnswer) -> Ended:
@@ -61,8 +81,8 @@ def unhelpful(error: ApiError | NoAnswer) -> Ended:
 
     another = "or name another with --kubeconfig or --context."
     if isinstance(error, NoAnswer):
-        why = f"does not answer: {error.why.rstrip('.')}. Start it with `nagaya up`, {another}"
-    elif isinstance(error, NotFound):
+        return Ended(unanswered(error), ExitCode.MANAGEMENT_API)
+    if isinstance(error, NotFound):
         install = "`nagaya crds | kubectl apply --server-side -f -`"
         why = f"does not know ProxmoxConnections. Start `nagaya up`, install the definitions ({install}), {another}"
     else:

@@ -149,7 +149,9 @@ def connect(
     except BadEndpoint as error:
         raise click.BadParameter(f"{error}.", param_hint="URL") from error
     if rest["insecure"] is not None and len(rest["insecure"].split()) < 2:
-        raise click.UsageError("--insecure wants a reason of some words, which is kept with the connection.")
+        raise click.UsageError(
+            '--insecure wants a reason of two words or more, such as "a trial", which is kept with the connection.'
+        )
     if sum(rest[each] is not None for each in ("ca_file", "fingerprint", "insecure")) > 1:
         raise click.UsageError("give one of --ca-file, --fingerprint and --insecure.")
     if rest["token"] and rest["rotate"]:

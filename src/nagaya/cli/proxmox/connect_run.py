@@ -167,7 +167,10 @@ class _Run:
         settings = self._settings
         if settings.output is not None:
             return None, None
-        client = management_client(settings.kubeconfig, settings.context, self._world)
+        try:
+            client = management_client(settings.kubeconfig, settings.context, self._world)
+        except Ended as ended:
+            raise Ended(f"{ended} Nothing was made in Proxmox VE.", ended.code) from ended
         self._stack.push_async_callback(client.close)
         management = Management(client, settings.namespace, settings.name)
         await management.read()

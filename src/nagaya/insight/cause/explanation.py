@@ -100,7 +100,9 @@ def _facts(around: Surroundings, member: Member, found: tuple[Cause, ...]) -> tu
     if (halt := stopped(around)) and not any(each.headline == halt for each in found):
         facts.append(f"{halt}. What is told here may be old, and nothing goes on until they do.")
     if member.simulated or (member.kind == "Cluster" and around.picture.simulated):
-        facts.append("It is simulated: nothing of it runs anywhere.")
+        real = member.text("spec", "controlPlaneRef", "kind") == "HostedControlPlane"
+        runs = "its machines are, and nothing runs on them" if real else "nothing of it runs anywhere"
+        facts.append(f"It is simulated: {runs}.")
     if found:
         return tuple(facts)
     if member.kind == "Cluster":

@@ -9,10 +9,11 @@ from typing import Final
 
 from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.meta import Condition
+from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.insight.cause.attention import PATIENCE, START
 from nagaya.insight.cause.cause import Cause, Weight
 from nagaya.insight.cause.deletion import finalizers, hooks, strangers
-from nagaya.insight.cause.remedies import further, remedy
+from nagaya.insight.cause.remedies import REMEDIES, further, remedy
 from nagaya.insight.cause.step import listed, plain, step
 from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.cause.task import meaning
@@ -20,6 +21,8 @@ from nagaya.insight.picture.member import Member
 from nagaya.insight.picture.references import Reference, reference_at
 from nagaya.insight.story.tasks import named_in
 
+_DELETING: Final = "Deleting"
+"""Why an object without a condition of that name says it is not ready."""
 _HOLDING: Final = {
     "DrainingNode": Weight.HELD,
     "WaitingForVolumeDetach": Weight.HELD,
@@ -117,6 +120,10 @@ def by_contract(member: Member) -> Iterator[Cause]:
         leaf = step(member, "has failed for good")
         yield Cause((leaf,), Weight.FAILED, f"{member.title}: {plain(failure)}", further(member), (told,))
         return
+    if member.kind == PROXMOX_VIRTUAL_MACHINES.kind and (said := member.text("status", "message")):
+        leaf = step(member, f"is {member.text('status', 'phase') or 'there'}")
+        yield Cause((leaf,), Weight.HELD, f"{member.title}: {plain(said).rstrip('.')}")
+        return
     done = (
         member.object.at("status", "initialization", "provisioned"),
         member.object.at("status", "initialization", "dataSecretCreated"),
@@ -151,6 +158,10 @@ def held(around: Surroundings, member: Member) -> Cause:
     if deleting is not None and deleting.status == "True":
         weight = _HOLDING.get(deleting.reason, Weight.WORKING)
         return of_condition(around, member, deleting, weight, f"{by}." if by else "")
+    told = next((each for each in member.conditions if each.reason == _DELETING and each.message), None)
+    if told is not None:
+        weight = Weight.HELD if (member.kind, _DELETING) in REMEDIES else Weight.WORKING
+        return of_condition(around, member, told, weight, f"{by}." if by else "")
     leaf = step(member, "is being deleted", since=member.metadata.deletion_timestamp)
     return Cause((leaf,), Weight.WORKING, leaf.sentence, further(member), (f"{by}.",) if by else ())
 

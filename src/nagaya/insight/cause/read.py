@@ -77,11 +77,14 @@ async def _picture(client: Client, kinds: Kinds, subject: Member) -> tuple[Pictu
     if subject.kind == "Cluster" and subject.group == GROUP:
         return await read_picture(client, kinds, subject, events=True), ""
     name = _cluster_of(subject)
-    if name:
+    # A reservation is in no namespace; its machine, and so its Cluster, is.
+    namespace = subject.namespace or subject.text("spec", "machineRef", "namespace")
+    if name and namespace:
         try:
-            cluster = await read_cluster(client, kinds, subject.namespace, name)
+            cluster = await read_cluster(client, kinds, namespace, name)
         except NotFound:
-            return await _alone(client, kinds, subject), name
+            # A reservation stays for what its machine has left, though the Cluster is gone.
+            return await _alone(client, kinds, subject), name if subject.namespace else ""
         picture = await read_picture(client, kinds, cluster, events=True)
         if picture.with_uid(subject.uid) is not None:
             return picture, ""
@@ -98,6 +101,8 @@ async def _alone(client: Client, kinds: Kinds, subject: Member) -> Picture:
             if found is None:
                 raise LookupError
             place = reference.namespace if found.kind.namespaced else ""
+            if found.kind.namespaced and not place:
+                continue  # of an object in no namespace that does not say where
             members.append(member(await client.get(found.kind, place, reference.name), found.contract))
         except (LookupError, NotFound):
             missing.append(Missing(subject.title, ".".join(path), reference))

@@ -96,6 +96,13 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     "provider to do it.",
     ("ProxmoxCluster", "SecretMissing"): "Create the Secret in spec.credentialsRef.",
     ("ProxmoxMachine", "WaitingForVMID"): "Widen vmIDRange if all of it is taken.",
+    ("ProxmoxMachine", "PoweringOnFailed"): "Mend in Proxmox VE what its task complains of, and it is tried again by "
+    "itself. If the machine asks for what no host has, such as processors, have its owner name a "
+    "ProxmoxMachineTemplate that asks for less.",
+    ("ProxmoxMachine", "WaitingForGuestAgent"): "Wait for a minute or two: it starts. If nothing happens then, look at "
+    "the console of the VM: does it boot, and is qemu-guest-agent in its template, enabled?",
+    ("ProxmoxMachine", "WaitingForClusterAPIMachineAddresses"): "Is there a DHCP server on the network of its bridge, "
+    "in its VLAN? If there is none, give machines addresses of a pool: ipv4Config of the ProxmoxCluster.",
     ("ProxmoxMachine", "CloudInitFailed"): "Delete the Machine to replace it, once what the message says is corrected.",
     ("ProxmoxMachine", "Stopped"): "Turn it on, or delete the Machine to replace it.",
     ("ProxmoxMachine", "Suspended"): "Resume it in Proxmox VE.",
@@ -117,6 +124,11 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("ProxmoxConnection", "SecretUnusable"): "Correct the Secret, or run `nagaya proxmox connect`.",
     ("ProxmoxConnection", "Missing"): "Run the `pveum` commands in status.missingPrivileges, or `nagaya proxmox "
     "connect`, which does.",
+    (
+        "ProxmoxConnection",
+        "Deleting",
+    ): "A deletion cannot be taken back. Delete the clusters that still need it, and it "
+    "goes; `nagaya proxmox connect` makes it anew, under another name at once.",
     ("ProxmoxConnection", "NoQuorum"): "Turn more hosts on: `pvecm status` on one of them says who is missing.",
     (
         "ProxmoxConnection",
@@ -149,6 +161,9 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], str]] = {
 def remedy(member: Member, condition: Condition, weight: Weight) -> str:
     """What to do. Empty if the condition's own message says it."""
     known = REMEDIES.get((member.kind, condition.reason)) or _ELSEWHERE.get((member.kind, condition.reason))
+    if known is _INSTALL and (version := member.text("spec", "version")):
+        given = f"--version {version} --only control-plane"
+        return f"Provide the programs: `nagaya kubernetes install {given}`. Or choose a version that can be had."
     if known is not None:
         return known
     if weight is Weight.HELD and " does not exist" in condition.message:

@@ -91,6 +91,14 @@ _MEANINGS: Final = (
         ),
     ),
     _pattern(
+        r"max (?P<most>\d+) vcpus allowed per vm on this node",
+        _said(
+            "host {node} starts no machine with more than {most} processors, and VM {vmid} is to have more",
+            "Have the owner of the machine name a ProxmoxMachineTemplate that asks for no more than {most} "
+            "(`numCores` times `numSockets`).",
+        ),
+    ),
+    _pattern(
         r"kvm virtualisation configured, but not available",
         _said("host {node} cannot virtualise", "Turn virtualisation on in the firmware of {node}."),
     ),

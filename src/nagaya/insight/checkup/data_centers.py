@@ -131,7 +131,7 @@ def _remedy(examined: Examined, connection: ProxmoxConnection) -> tuple[str, ...
     what, metadata = examined.what, connection.metadata
     connect = again(connection)
     if what.startswith("endpoint "):
-        if connection.spec.insecure or "not trusted" in examined.sentence:
+        if "not trusted" in examined.sentence or (connection.spec.insecure and examined.sentence.startswith("Answers")):
             return (f"{connect} --fingerprint SHA256   # `pvenode cert info` on the host shows it",)
         return ("systemctl status pveproxy   # on the host",)
     return {

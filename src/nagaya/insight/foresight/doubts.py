@@ -11,14 +11,16 @@ from typing import Final
 from nagaya.clusters.kubernetes_version import parse
 from nagaya.controlplane.kubeadm.machine_content import etcd_managed
 from nagaya.core.machine_set.preflight import SUPPORTED_SKEW
-from nagaya.infrastructure.proxmox.placement.templates import AMBIGUOUS, NO_TEMPLATE
 from nagaya.insight.foresight.addresses import PoolNeed
 from nagaya.insight.foresight.change import Change, Verb
 from nagaya.insight.foresight.landing import Landings
 from nagaya.insight.foresight.read import Future
 from nagaya.insight.foresight.rollout import Rollout
 
-_IMAGE: Final = "`nagaya proxmox image add` makes one."
+_UPGRADE_FIRST: Final = (
+    "Upgrade the control plane first: apply its new version alone or in the same file, and the machines follow when it "
+    "has it."
+)
 _VERSION_REFUSED: Final = re.compile(
     r"cannot update Kubernetes version from v(?P<major>\d+)\.(?P<minor>\d+)\.\S+ to v\d+\.(?P<to>\d+)\."
 )
@@ -69,7 +71,8 @@ def of_rollout(future: Future, rollout: Rollout) -> Iterator[Doubt]:
     cluster = future.fleet.cluster
     name = cluster.metadata.name
     for who, why in rollout.blocked:
-        yield Doubt(Severity.ERROR, f"{who} of Cluster {name} would stand still: {why.rstrip('.')}.")
+        remedy = _UPGRADE_FIRST if "VersionSkew" in why else ""
+        yield Doubt(Severity.ERROR, f"{who} of Cluster {name} would stand still: {why.rstrip('.')}.", remedy)
     if not rollout.settled:
         yield Doubt(
             Severity.WARNING,
@@ -163,11 +166,14 @@ def of_landings(landings: Landings) -> Iterator[Doubt]:
     alike: dict[tuple[str, str], list[str]] = {}
     for each in landings.machines.values():
         if each.missing:
-            alike.setdefault((each.missing, each.why), []).append(each.machine)
-    for (reason, why), names in alike.items():
+            alike.setdefault((each.why, each.remedy), []).append(each.machine)
+    for (why, remedy), names in alike.items():
         some = ", ".join(names[:3]) + (f", ... ({len(names) - 3} more)" if len(names) > 3 else "")
-        remedy = _IMAGE if reason in (NO_TEMPLATE, AMBIGUOUS) else "Make room, add a host, or ask for less."
-        yield Doubt(Severity.ERROR, f"{len(names)} of the new machines would find no host ({some}): {why}.", remedy)
+        yield Doubt(
+            Severity.ERROR,
+            f"{len(names)} of the new machines would find no host ({some}): {why}.",
+            remedy or "Make room, add a host, or ask for less.",
+        )
 
 
 def of_pools(needs: Iterable[PoolNeed], dry: frozenset[str]) -> Iterator[Doubt]:

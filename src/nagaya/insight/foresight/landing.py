@@ -35,6 +35,8 @@ class Landing:
     """Bytes, of all its disks."""
     missing: str = ""
     """In one word, why no host can have it."""
+    remedy: str = ""
+    """What would help then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,8 @@ def _landed(
         space = sum(each.size for each in decided.reservation.spaces)
         landing = Landing(name, decided.host, decided.why, asked.cpus, asked.memory, space)
         return landing, decided.reservation
-    return Landing(name, "", str(decided), asked.cpus, asked.memory, asked.boot_size, decided.reason), None
+    helps = " ".join(decided.remedies)
+    return Landing(name, "", str(decided), asked.cpus, asked.memory, asked.boot_size, decided.reason, helps), None
 
 
 def _wish(site: Site, fleet: Fleet, name: str, machine: ProxmoxMachine) -> Wish:

@@ -23,6 +23,7 @@ from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.cluster.reference import ContractReference
 from nagaya.api.contract.template import SUFFIX
 from nagaya.api.controlplane.kubeadm_control_plane import KUBEADM_CONTROL_PLANES, KubeadmControlPlane
+from nagaya.api.conversion.proxmox.review import Unconvertible, converted
 from nagaya.api.kind import Kind, Object
 from nagaya.api.untyped import Untyped
 from nagaya.insight.foresight.change import Verb
@@ -226,9 +227,10 @@ class Reader:
                 there = {}  # nothing of it can be told then
             for each in self._rehearsed:
                 if each.after is not None and _same_kind(kind, each, namespace):
-                    if each.after.api_version == kind.api_version:
-                        there[each.change.name] = kind.convert(each.after.raw)
-                    else:
+                    try:
+                        # CAPMOX's v1alpha1 is read as the server stores it.
+                        there[each.change.name] = kind.convert(converted(each.after.raw, kind.api_version))
+                    except Unconvertible:
                         self.not_foreseen.append(
                             f"{each.change.title} is written in {each.after.api_version}, so what it moves is not "
                             f"foretold: `nagaya convert` writes it in {kind.api_version}."

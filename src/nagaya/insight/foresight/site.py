@@ -102,6 +102,10 @@ async def read_site(
         if wanted is not None and reader.creates(PROXMOX_CONNECTIONS.kind, wanted.name):
             why = f"ProxmoxConnection {namespace}/{wanted.name} is made by the same manifests; apply it first"
             return Site(infrastructure, pools, unknown=why)
+        secret = infrastructure.spec.credentials_ref
+        if secret is not None and reader.creates("Secret", secret.name):
+            why = f"Secret {secret.namespace or namespace}/{secret.name} is made by the same manifests; apply it first"
+            return Site(infrastructure, pools, unknown=why)
         return Site(infrastructure, pools, unknown=str(error))
 
 

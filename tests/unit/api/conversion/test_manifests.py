@@ -91,6 +91,11 @@ def test_empty_documents_do_not_count() -> None:
         ("kind: [", "not YAML"),
         ("- a\n", "has no kind"),
         ("a: b\n", "has no kind"),
+        (
+            "kind: K\nmetadata:\n\tname: a\n",
+            "line 3, column 1. The line begins with a tab: YAML is indented with spaces",
+        ),
+        ("kind: K\n   name: a\n", "line 2, column 8. The line is indented further than those it belongs to"),
         ("kind: K\nx: !!python/object:os.system {}\n", "not YAML"),
     ],
 )

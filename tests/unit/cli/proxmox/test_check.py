@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from nagaya.cli.main import main
-from nagaya.cli.proxmox.api import unhelpful
+from nagaya.cli.proxmox.api import management_options, unhelpful
 from nagaya.kube.errors import Forbidden, NotFound
 from nagaya.kube.transport import Call
 
@@ -37,3 +38,24 @@ def test_an_api_that_does_not_answer_is_told_with_the_command_that_starts_one(
 def test_an_api_without_the_kinds_and_a_refusal_are_told_apart() -> None:
     assert "nagaya crds | kubectl apply" in str(unhelpful(NotFound(CALL, 404, {"message": "404 page not found"})))
     assert "refuses it: " in str(unhelpful(Forbidden(CALL, 403, {"message": "no"})))
+
+
+def _said_where(*options: str) -> str:
+    @click.command()
+    @management_options
+    def told(kubeconfig: Path | None, context: str | None, namespace: str) -> None:
+        click.echo(namespace)
+
+    return CliRunner().invoke(told, options).output.strip()
+
+
+def test_connections_are_looked_for_where_the_kubeconfig_says(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(NOBODY.replace("user: a}}]", "user: a, namespace: team-a}}]"))
+    given = ("--kubeconfig", str(kubeconfig))
+    assert _said_where(*given) == "team-a"
+    assert _said_where(*given, "-n", "team-b") == "team-b"
+    kubeconfig.write_text(NOBODY)
+    assert _said_where(*given) == "default"
+    kubeconfig.write_text("broken: [")
+    assert _said_where(*given) == "default", "who needs the kubeconfig tells what is wrong with it"

@@ -29,6 +29,7 @@ TASK = upid("UPID:pve2:0001A2B3:00C4D5E6:69A42BCC:qmclone:104:nagaya@pve!token:"
         ("storage 'nfs' is not online", "host pve2 cannot use storage nfs", "Bring storage nfs back"),
         ("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory", "too little memory", "Stop or move"),
         ("VM is locked (backup)", "VM 104 is locked", "qm unlock 104"),
+        ("MAX 16 vcpus allowed per VM on this node", "no machine with more than 16 processors", "numCores"),
         ("interrupted by signal", "it was interrupted", "host pve2"),
     ],
 )

@@ -22,13 +22,16 @@ from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ConnectionDefaults
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
 from nagaya.infrastructure.proxmox.client import ClientMetrics, Facts, Proxmox
+from nagaya.infrastructure.proxmox.client.errors import Forbidden
 from nagaya.infrastructure.proxmox.client.transport import Transport
 from nagaya.infrastructure.proxmox.connection.findings import Findings, find
 from nagaya.infrastructure.proxmox.connection.reference import NoConnection, Reference, read_reference, reference_of
 from nagaya.infrastructure.proxmox.connection.secrets import follow_credentials
 from nagaya.infrastructure.proxmox.connection.source import Source, facts_of, is_watched, source_of, version_of
+from nagaya.infrastructure.proxmox.privileges.missing import Missing
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
+from nagaya.infrastructure.proxmox.privileges.refusal import Refusal, lacking
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.calls import nothing
 from nagaya.kube.client import Client
@@ -36,6 +39,10 @@ from nagaya.world import World
 
 PREFLIGHT: Final = 3600.0
 """Seconds after which privileges are looked at again."""
+REMEMBERED: Final = 900.0
+"""Seconds for which a refusal counts that does not come again. What waits after one is tried more often than that."""
+REFUSALS: Final = 16
+"""How many of them: each has a question asked at every look."""
 UNWATCHED: Final = 60.0
 """Seconds after which something is read again that nobody tells of."""
 
@@ -86,6 +93,14 @@ class Connected:
             return None
         return preflight(found.held, self.scope, found.version.release, found.subject)
 
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What the credentials lack, as far as is known: by the preflight, and by what was refused since."""
+        found, checked = self.findings, self.preflight
+        if found is None or checked is None:
+            return ()
+        return lacking(checked.missing, found.refusals, found.version.release, found.subject)
+
 
 @dataclass(slots=True)
 class _Shared:
@@ -97,6 +112,8 @@ class _Shared:
     """The last that there were: what a data center is does not change while it is away."""
     doubted: bool = False
     """Whether something was refused since, or the credentials are others."""
+    refusals: dict[Refusal, float] = field(default_factory=dict)
+    """What was refused, and when last."""
     asking: asyncio.Task[Findings] | None = None
 
 
@@ -173,19 +190,32 @@ class Connections:
         if shared.findings is None or shared.doubted or now - shared.findings.moment >= max_age:
             asking = shared.asking
             if asking is None or asking.done():
-                asking = shared.asking = asyncio.get_running_loop().create_task(find(shared.proxmox))
+                asking = shared.asking = asyncio.get_running_loop().create_task(
+                    find(shared.proxmox, _recent(shared.refusals, now))
+                )
                 asking.add_done_callback(_heard)
             found = await asyncio.shield(asking)
             if shared.asking is asking:  # else the credentials have changed meanwhile
                 shared.findings, shared.doubted = found, False
+                # One that came while PVE was asked is not in the answer, and stays.
+                shared.refusals = {
+                    each: moment
+                    for each, moment in shared.refusals.items()
+                    if each in found.refusals or moment >= found.moment
+                }
             connected = replace(connected, findings=found)
         return connected if any_datacenter else _same(connected)
 
-    def refused(self, reference: Reference) -> None:
-        """Proxmox VE refused something for want of a right: have privileges looked at again now."""
+    def refused(self, reference: Reference, error: Forbidden | None = None) -> None:
+        """Proxmox VE refused something for want of a right: have privileges looked at again now, among them those that
+        it named."""
         known = self._known.get(reference)
         if known is not None:
             known.shared.doubted = True
+            if error is not None and error.path and error.privileges:
+                refusal = Refusal(error.path, error.privileges)
+                known.shared.refusals.pop(refusal, None)
+                known.shared.refusals[refusal] = self._world.clock.monotonic()
         for listener in self._listeners:
             listener(reference)
 
@@ -259,6 +289,11 @@ def _same(connected: Connected) -> Connected:
 def _may_stay(known: _Known, identity: Facts, reference: Reference) -> bool:
     """Whether a client can go on with other facts: nobody else has it, and it leads to the same hosts."""
     return known.shared.users == {reference} and known.identity.endpoints == identity.endpoints
+
+
+def _recent(refusals: dict[Refusal, float], now: float) -> list[Refusal]:
+    """Those that still count, the last ones if there are many."""
+    return [each for each, moment in refusals.items() if now - moment < REMEMBERED][-REFUSALS:]
 
 
 async def _close(shared: _Shared) -> None:

@@ -17,7 +17,7 @@ from nagaya.api.proxmox.conditions import ProxmoxConnectionCondition, ProxmoxCon
 from nagaya.api.proxmox.proxmox_connection import ConnectionDefaults, ProxmoxConnection
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Snapshot, Trust
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError
-from nagaya.infrastructure.proxmox.connection.connections import Connected
+from nagaya.infrastructure.proxmox.connection.connections import REFUSALS, Connected
 from nagaya.infrastructure.proxmox.connection.establishing.certificate import Certificate, NoCertificate
 from nagaya.infrastructure.proxmox.connection.findings import OLDEST, Findings, find
 from nagaya.infrastructure.proxmox.connection.host_questions import Answers, ask_hosts
@@ -26,6 +26,7 @@ from nagaya.infrastructure.proxmox.connection.status import told_of
 from nagaya.infrastructure.proxmox.connection.storage_room import NO_ROOM, fullest
 from nagaya.infrastructure.proxmox.privileges.missing import commands
 from nagaya.infrastructure.proxmox.privileges.missing import named as named_missing
+from nagaya.infrastructure.proxmox.privileges.refusal import Refusal
 from nagaya.kube.conditions import get
 from nagaya.world import Clock
 
@@ -67,7 +68,7 @@ async def examine(connection: ProxmoxConnection, facts: Facts, proxmox: Proxmox,
     clock = proxmox.calls.world.clock
     found = [*await asyncio.gather(*(_endpoint(each, facts, shown, clock) for each in facts.endpoints))]
     try:
-        findings = await find(proxmox)
+        findings = await find(proxmox, _refused(connection))
         snapshot = await proxmox.inventory.get()
     except ProxmoxError as error:
         what = "endpoints" if isinstance(error, HostUnreachable) else "credentials"
@@ -159,11 +160,17 @@ def _hosts(snapshot: Snapshot) -> Examined:
 def _privileges(connected: Connected, findings: Findings) -> Examined:
     checked = connected.preflight
     assert checked is not None
-    if not checked.missing:
+    if not connected.missing:
         way = {"iso": "on a CD", "native": "by the guest agent"}.get(checked.delivery, "in no way")
         return Examined("privileges", Verdict.GOOD, f"All that are needed. Boot data goes {way}.")
-    lacks = f"{findings.subject} lacks {named_missing(checked.missing)}."
-    return Examined("privileges", Verdict.BAD, lacks, commands(checked.missing))
+    lacks = f"{findings.subject} lacks {named_missing(connected.missing)}."
+    return Examined("privileges", Verdict.BAD, lacks, tuple(filter(None, commands(connected.missing))))
+
+
+def _refused(connection: ProxmoxConnection) -> tuple[Refusal, ...]:
+    """What the controllers were refused for, as they tell it."""
+    told = connection.status.missing_privileges
+    return tuple(Refusal(each.path, (each.privilege,)) for each in told[:REFUSALS])
 
 
 def _storages(snapshot: Snapshot, defaults: ConnectionDefaults) -> Iterable[Examined]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.cluster import Version
 from nagaya.infrastructure.proxmox.client.errors import NotImplemented
 from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.refusal import Refusal
 
 OLDEST: Final = (8, 0)
 """The oldest Proxmox VE that is supported."""
@@ -33,16 +34,20 @@ class Findings:
     """The credentials: user@realm, or user@realm!token."""
     moment: float
     """When it was found, on the clock that never goes back."""
+    refusals: tuple[Refusal, ...] = ()
+    """Those of before that would be refused again."""
 
 
-async def find(proxmox: Proxmox) -> Findings:
-    """Ask for all of it. Raises ProxmoxError."""
+async def find(proxmox: Proxmox, refused: Collection[Refusal] = ()) -> Findings:
+    """Ask for all of it, and for what was `refused` whether it still would be. Raises ProxmoxError."""
     moment = proxmox.calls.world.clock.monotonic()
     subject = _subject(proxmox)
     version = await proxmox.cluster.version()
     held = Held(await proxmox.access.permissions())
     snapshot = await proxmox.inventory.get()
-    return Findings(version, await datacenter(proxmox, snapshot), held, subject, moment)
+    at = {path: Held(await proxmox.access.permissions(path)) for path in sorted({each.path for each in refused})}
+    still = tuple(each for each in refused if not any(at[each.path].holds(each.path, name) for name in each.privileges))
+    return Findings(version, await datacenter(proxmox, snapshot), held, subject, moment, still)
 
 
 async def datacenter(proxmox: Proxmox, snapshot: Snapshot) -> str:

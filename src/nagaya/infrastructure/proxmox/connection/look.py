@@ -12,15 +12,17 @@ from nagaya.infrastructure.proxmox.connection.reference import NoConnection, Ref
 
 USUAL: Final = 60.0
 """Seconds until the next look, while all is well: hosts go on and off, and nothing tells."""
-LACKING: Final = 60.0
-"""Seconds until privileges that were missing are looked for again, as nothing tells that they were granted."""
+LACKING: Final = 10.0
+"""Seconds until privileges that were missing are looked for again, as nothing tells that they were granted, and whoever
+grants them looks at what happens."""
 FRESH: Final = 5.0
 """Seconds that what is known of privileges may be old at a look for those that were missing: a refusal has them looked
 at, too, and leads to a look."""
 AWAY: Final = 30.0
 """Seconds until a data center that did not answer is asked again."""
-REFUSED: Final = 300.0
-"""Seconds until refused credentials are tried again. Others, in the Secret, are tried at once."""
+REFUSED: Final = 30.0
+"""Seconds until refused credentials are tried again: they may have been disabled for a while. Others, in the Secret,
+are tried at once."""
 SNAPSHOT: Final = 20.0
 """Seconds that the picture of the data center may be old."""
 
@@ -37,8 +39,7 @@ class Look:
     @property
     def lacking(self) -> bool:
         """Whether privileges are known to be missing."""
-        found = None if self.connected is None else self.connected.preflight
-        return found is not None and bool(found.missing)
+        return self.connected is not None and bool(self.connected.missing)
 
     @property
     def again_after(self) -> float | None:

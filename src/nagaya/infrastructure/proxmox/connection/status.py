@@ -98,6 +98,8 @@ def ready(connection: ProxmoxConnection, seen: Look, plan: Plan) -> Condition:
             f"{before}: correct spec.endpoints, or make another ProxmoxConnection for it.",
         )
     for each in (credentials_accepted(connection, seen), privileges_complete(seen), quorate(seen)):
+        if each.type == Type.PRIVILEGES_COMPLETE and _only_somewhere(seen):
+            continue
         if each.status == "False":
             return condition(Type.READY, False, Reason.NOT_READY, each.message)
     return condition(Type.READY, True, Reason.READY)
@@ -122,7 +124,8 @@ def privileges_complete(seen: Look) -> Condition:
     found = None if connected is None or seen.problem is not None else connected.preflight
     if found is None or connected is None or connected.findings is None:
         return condition(type, "Unknown", Reason.UNKNOWN, "Proxmox VE could not be asked.")
-    if not found.missing:
+    missing = connected.missing
+    if not missing:
         return condition(type, True, Reason.COMPLETE)
     subject = connected.findings.subject
     if connected.findings.held.nothing:
@@ -134,8 +137,8 @@ def privileges_complete(seen: Look) -> Condition:
             f"{subject} has no privileges at all{hint}: run what status.missingPrivileges says on any host, or have "
             "`nagaya proxmox connect` grant all of it.",
         )
-    lines = commands(found.missing)
-    more = len(found.missing) - _NAMED
+    lines = tuple(filter(None, commands(missing)))
+    more = len(missing) - _NAMED
     rest = f"; and {more} more in status.missingPrivileges" if more > 0 else ""
     others = len(lines) - _COMMANDS
     then = f", and then the {others} other commands in status.missingPrivileges" if others > 0 else ""
@@ -143,8 +146,19 @@ def privileges_complete(seen: Look) -> Condition:
         type,
         False,
         Reason.MISSING,
-        f"{subject} lacks {named(found.missing[:_NAMED])}{rest}. On any host run{then}: {'; '.join(lines[:_COMMANDS])}",
+        f"{subject} lacks {named(missing[:_NAMED])}{rest}.{_run(lines, then)}",
     )
+
+
+def _run(lines: tuple[str, ...], then: str) -> str:
+    """No role of ours has a right that only an unusual machine needs: then there is no line for it."""
+    return f" On any host run{then}: {'; '.join(lines[:_COMMANDS])}" if lines else " Grant it on any host with `pveum`."
+
+
+def _only_somewhere(seen: Look) -> bool:
+    """Whether rights are missing only where a call was refused: others may do without that template or storage."""
+    checked = None if seen.connected is None else seen.connected.preflight
+    return checked is not None and not checked.missing
 
 
 def quorate(seen: Look) -> Condition:
@@ -219,8 +233,7 @@ def _hosts(snapshot: Snapshot) -> tuple[ConnectedHost, ...]:
 
 
 def _missing(seen: Look) -> tuple[MissingPrivilege, ...]:
-    found = None if seen.connected is None else seen.connected.preflight
-    lacking = () if found is None else found.missing[:_MOST]
+    lacking = () if seen.connected is None else seen.connected.missing[:_MOST]
     return tuple(
         MissingPrivilege(path=each.path, privilege=each.privilege, command=each.command) for each in lacking
     )  # fmt: skip

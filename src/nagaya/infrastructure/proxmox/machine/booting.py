@@ -22,7 +22,13 @@ from nagaya.infrastructure.proxmox.machine.health import MADE, slots_with_image
 from nagaya.infrastructure.proxmox.machine.high_availability import lacking
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Attach, ClaimAddresses, Plan, Resume, Said, Start, Upload
-from nagaya.infrastructure.proxmox.machine.waiting import GUEST_AGAIN, for_agent, for_cloud_init, start_limit
+from nagaya.infrastructure.proxmox.machine.waiting import (
+    GUEST_AGAIN,
+    for_address,
+    for_agent,
+    for_cloud_init,
+    start_limit,
+)
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image
 from nagaya.kube.conditions import get
@@ -217,8 +223,7 @@ def _up(seen: Seen, found: Found, told: Plan, failed: Failed) -> Plan:
                 why = f"cloud-init failed in the guest: {shown(guest.cloud_init)}. See {OUTPUT} there. {guest.evidence}"
                 return replace(_waits(told, Reason.CLOUD_INIT_FAILED, why.strip()), again_after=GUEST_AGAIN * 6)
     if asked and not any(kind == "InternalIP" for kind, _ in told.addresses):
-        why = "The guest has no address yet: waiting for DHCP."
-        return replace(_waits(told, Reason.WAITING_FOR_CLUSTER_API_MACHINE_ADDRESSES, why), again_after=GUEST_AGAIN)
+        return for_address(seen, found, told)
     if (missing := lacking(seen, found)) is not None:
         if missing.step is not None:
             waiting = _waits(told, Reason.WAITING_FOR_VIRTUAL_MACHINE_CONFIG, missing.message)

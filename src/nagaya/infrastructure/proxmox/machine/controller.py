@@ -219,19 +219,18 @@ class ProxmoxMachines:
             memory.promises.pop(uid)
 
     async def _reservation_told(self, seen: Seen) -> None:
-        """Where the VM is must be known also when the machine is gone; and, before they are put there, which hosts may
-        have its boot data."""
+        """Where the VM is must be known also when the machine is gone; before they are put there, which hosts may have
+        its boot data; and that a clone has left nothing."""
         reservation, found = seen.objects.reservation, seen.found
-        if (
-            reservation is None
-            or found is None
-            or found.presence is not Presence.OURS
-            or seen.machine.metadata.deleting
-        ):
+        if reservation is None or found is None or seen.machine.metadata.deleting:
             return
-        await tell_reservation(
-            self._api, reservation, found.node, ProxmoxVirtualMachinePhase.PRESENT, with_boot_data(seen, found)
-        )
+        if found.presence is Presence.OURS:
+            hosts, phase = with_boot_data(seen, found), ProxmoxVirtualMachinePhase.PRESENT
+            await tell_reservation(self._api, reservation, found.node, phase, hosts)
+        elif seen.clone_failed and found.presence is Presence.ABSENT:
+            # What was ordered is over and has left nothing, so whatever comes under the VMID now is not ours.
+            hosts, phase = reservation.status.boot_data_on, ProxmoxVirtualMachinePhase.RESERVED
+            await tell_reservation(self._api, reservation, reservation.status.node, phase, hosts)
 
     async def _tell(self, seen: Seen, machine: ProxmoxMachine, made: Plan, task: Upid | None) -> float | None:
         now = self._rt.cache.get(PROXMOX_MACHINES, Key.of(machine))
@@ -277,7 +276,7 @@ async def _remedy(link: Link | None, error: Forbidden) -> str:
     """Have privileges looked at again, which a missing one is a reason for, and say what that tells."""
     if link is None:
         return ""
-    link.refused()
+    link.refused(error)
     return await link.remedy(error)
 
 

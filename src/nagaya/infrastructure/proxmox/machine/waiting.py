@@ -84,6 +84,20 @@ def for_cloud_init(seen: Seen, found: Found, told: Plan) -> Plan:
     return replace(told, made=said, again_after=LATE_AGAIN)
 
 
+def for_address(seen: Seen, found: Found, told: Plan) -> Plan:
+    """The guest is up, and its agent tells of no address."""
+    reason = Reason.WAITING_FOR_CLUSTER_API_MACHINE_ADDRESSES
+    if not is_late(seen.machine, found):
+        why = "The guest has no address yet: waiting for DHCP."
+        return replace(told, made=Said(False, reason, why), again_after=GUEST_AGAIN)
+    why = (
+        f"{ran(seen, found)}, and its guest agent tells of no address. Is there a DHCP server on the network of its "
+        "bridge, in its VLAN? If there is none, give machines addresses of a pool: ipv4Config of the ProxmoxCluster. "
+        "It is asked on."
+    )
+    return replace(told, made=Said(False, reason, why), again_after=LATE_AGAIN)
+
+
 def for_node(seen: Seen, found: Found) -> Said | None:
     """What is said of a VM that is made and whose Machine has no Node in all that time; None if it is in time."""
     owner = seen.objects.owner

@@ -16,7 +16,16 @@ from nagaya.infrastructure.proxmox.placement import disks, templates
 from nagaya.infrastructure.proxmox.placement.amounts import gib, lacking
 from nagaya.infrastructure.proxmox.placement.decision import Decision, Placed, Refused, WhyNot
 from nagaya.infrastructure.proxmox.placement.inventory import Host, Inventory, Template
-from nagaya.infrastructure.proxmox.placement.lack import BRIDGE, MEMORY, PROCESSORS, SPREAD, TEMPLATE, Lack, remedies
+from nagaya.infrastructure.proxmox.placement.lack import (
+    BRIDGE,
+    MEMORY,
+    MORE_PROCESSORS_THAN_THERE_ARE,
+    PROCESSORS,
+    SPREAD,
+    TEMPLATE,
+    Lack,
+    remedies,
+)
 from nagaya.infrastructure.proxmox.placement.reservation import Reservation, turn
 from nagaya.infrastructure.proxmox.placement.room import Room
 from nagaya.infrastructure.proxmox.placement.wish import Spread, TemplateById, Wish
@@ -123,7 +132,10 @@ def _against(wish: Wish, host: Host, room: Room) -> list[Lack]:
     complaints: list[Lack] = []
     if wish.rules.memory_percent and (left := room.memory(host)) < wish.memory:
         complaints.append(Lack(f"memory: {lacking(left, wish.memory)}", MEMORY))
-    if wish.rules.cpu_percent and (cpus := room.cpus(host)) < wish.cpus:
+    if host.cpus and wish.cpus > host.cpus:
+        why = f"processors: it has {host.cpus}, {wish.cpus} needed, and Proxmox VE starts no machine with more"
+        complaints.append(Lack(why, MORE_PROCESSORS_THAN_THERE_ARE))
+    elif wish.rules.cpu_percent and (cpus := room.cpus(host)) < wish.cpus:
         complaints.append(Lack(f"processors: {max(0, cpus)} free, {wish.cpus} needed", PROCESSORS))
     if host.bridges is not None and (missing := wish.bridges - host.bridges):
         there = ", ".join(sorted(host.bridges)) or "none"

@@ -11,6 +11,7 @@ MEMORY: Final = (
     "the ProxmoxCluster)."
 )
 PROCESSORS: Final = "Processors: ask for fewer (numCores), or let more be given away (placement.overcommit.cpuPercent)."
+MORE_PROCESSORS_THAN_THERE_ARE: Final = "Processors: ask for fewer (numCores, numSockets)."
 BRIDGE: Final = (
     "Bridges: name one that there is (network.networkDevices[].bridge); one that there is but may not be used needs "
     "SDN.Use, which `nagaya proxmox connect` grants."

@@ -11,6 +11,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
+from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
     FINALIZER,
@@ -54,7 +55,8 @@ class ProxmoxVirtualMachines:
     async def reconcile(self, key: Key) -> Result | None:
         """Look after a reservation that has no machine any more."""
         reservation = self._rt.cache.get(PROXMOX_VIRTUAL_MACHINES, key)
-        if reservation is None or await self._has_machine(reservation):
+        # Paused while it moves to another management API: so never two planes have it in hand.
+        if reservation is None or PAUSED in reservation.metadata.annotations or await self._has_machine(reservation):
             return None
         link = await self._links.of_reference(reservation.spec.connection_ref)
         if isinstance(link, str):
@@ -64,7 +66,7 @@ class ProxmoxVirtualMachines:
         except ProxmoxError as error:
             log.warning("reservation %s: %s", key.name, error)
             if isinstance(error, Forbidden):
-                link.refused()
+                link.refused(error)
             return await self._tell(reservation, message=str(error), again=RETRY)
 
     async def _has_machine(self, reservation: ProxmoxVirtualMachine) -> bool:

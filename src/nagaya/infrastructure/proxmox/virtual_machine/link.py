@@ -16,7 +16,7 @@ from nagaya.infrastructure.proxmox.client import Proxmox
 from nagaya.infrastructure.proxmox.client.errors import Forbidden
 
 
-def _nobody() -> None:
+def _nobody(_: Forbidden | None = None) -> None:
     """Nobody wants to know."""
 
 
@@ -41,8 +41,8 @@ class Link:
     template_selector: TemplateSelector | None = None
     uploads: bool = True
     """Whether the credentials may upload CD images."""
-    refused: Callable[[], None] = _nobody
-    """To be called when Proxmox VE refused something for want of a right: its preflight then looks again."""
+    refused: Callable[[Forbidden], None] = _nobody
+    """To be called when Proxmox VE refused something for want of a right: it is then looked for."""
     remedy: Callable[[Forbidden], Awaitable[str]] = _nothing
     """What grants the right that was missing, as a sentence to be added; empty if nobody knows."""
     enters: bool = True

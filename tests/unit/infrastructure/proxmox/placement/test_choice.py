@@ -124,9 +124,18 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
     inventory = town(host("pve1", memory=GIB, cpus=1))
     reasons = refused(wish(boot_size=900 * GIB, rules=Rules(cpu_percent=100)), inventory)
     assert reasons["pve1"] == (
-        "memory: 1.0 GiB free, 4.0 GiB needed; processors: 1 free, 2 needed; "
+        "memory: 1.0 GiB free, 4.0 GiB needed; "
+        "processors: it has 1, 2 needed, and Proxmox VE starts no machine with more; "
         "storage local-lvm: 200.0 GiB free, 900.0 GiB needed"
     )
+
+
+def test_a_host_has_no_machine_with_more_processors_than_its_own_however_many_are_given_away() -> None:
+    """Proxmox VE would take such a machine, and then start it never."""
+    reasons = refused(wish(cpus=9, rules=Rules(cpu_percent=400)), town(host("pve1", cpus=8)))
+    assert reasons["pve1"] == "processors: it has 8, 9 needed, and Proxmox VE starts no machine with more"
+    full = town(host("pve1", cpus=8), guests=(Guest(100, "pve1", 7, GIB),))
+    assert refused(wish(rules=Rules(cpu_percent=100)), full)["pve1"] == "processors: 1 free, 2 needed"
 
 
 def test_vms_that_are_off_and_containers_count_and_templates_do_not() -> None:

@@ -1,0 +1,26 @@
+"""What `nagaya up` says when its controllers cannot begin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nagaya.cli import controllers_run
+from nagaya.cli.main import main
+from nagaya.kube.errors import ServerError
+from nagaya.kube.transport import Call
+
+
+def test_a_disk_that_is_full_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Internal error occurred: state.db: the disk is full. Free space on its file system"
+
+    async def full(*_: object, **__: object) -> None:
+        raise ServerError(Call("PATCH", "/apis"), 500, {"message": said, "reason": "InternalError"})
+
+    monkeypatch.setattr(controllers_run, "install_definitions", full)
+    done = CliRunner().invoke(main, ["up", "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"])
+    assert done.exit_code == 1
+    told = "Error: the controllers cannot begin: state.db: the disk is full. Free space on its file system. Then start"
+    assert told in done.output
