@@ -23,12 +23,13 @@ from nagaya.cli.parts import chosen
 def crds(only: tuple[str, ...]) -> None:
     """Print the CustomResourceDefinitions of Nagaya's kinds as YAML.
 
-    They make a Kubernetes of yours know them:
+    They make a Kubernetes of yours know them. Server-side, because they are larger than what kubectl can remember in an
+    annotation. After that, `kubectl explain machinedeployment.spec` says what each field does.
 
-        nagaya crds | kubectl apply --server-side -f -
-
-    Server-side, because they are larger than what kubectl can remember in an annotation. After that, `kubectl explain
-    machinedeployment.spec` says what each field does.
+    \b
+    Examples:
+      nagaya crds | kubectl apply --server-side -f -
+      nagaya crds --only infrastructure-proxmox,ipam > kinds.yaml
     """
     click.echo("".join(f"---\n{_yaml(render(each))}" for part in only for each in PARTS[part]), nl=False)
 

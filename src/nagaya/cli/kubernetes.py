@@ -48,6 +48,12 @@ def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify
 
     They come from the folder in NAGAYA_KUBERNETES_BIN, the cache, the official release sites, or are built with Go,
     whichever has them first.
+
+    \b
+    Examples:
+      nagaya kubernetes install
+      nagaya kubernetes install --version v1.35.4 --only control-plane
+      nagaya kubernetes install --with konnectivity,kine --verify
     """
     # Not at the top: `nagaya --help` need not load a downloader.
     from nagaya.binaries.installer import Installer

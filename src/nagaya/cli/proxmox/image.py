@@ -231,7 +231,13 @@ def _usage(chosen: Image) -> str:
 @output_option
 @way_options
 def list_(way: Given, output: str) -> None:
-    """Show the images and other templates: which hosts have them, and who needs them."""
+    """Show the images and other templates: which hosts have them, and who needs them.
+
+    \b
+    Examples:
+      nagaya proxmox image list
+      nagaya proxmox image list -o json
+    """
     finish(in_session(way, lambda session: _list(session, output)))
 
 
@@ -262,6 +268,11 @@ def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: b
 
     Only what `image add` made is ever removed. What a ProxmoxMachineTemplate, a ProxmoxMachine or a ProxmoxConnection
     selects stays, and so does what a disk of a machine is linked to.
+
+    \b
+    Examples:
+      nagaya proxmox image remove 9000 --dry-run
+      nagaya proxmox image remove 9000 9001 --hosts pve2 --yes
     """
     wanted = tuple(filter(None, (each.strip() for each in hosts.split(","))))
 
@@ -297,6 +308,11 @@ def prune(way: Given, keep: int, unused: bool, dry_run: bool, yes: bool, output:
     """Remove old images that nothing needs.
 
     Needs the management API, as only that knows what machines select.
+
+    \b
+    Examples:
+      nagaya proxmox image prune --dry-run
+      nagaya proxmox image prune --keep 1 --yes
     """
 
     async def work(session: Session) -> int | None:
@@ -373,6 +389,11 @@ def bootstrap_files(version: str, origin: str, baked: bool, bridge: str) -> None
 
     A plain image has no Kubernetes in it. An annotation has the bootstrap provider install containerd, kubelet and
     kubeadm of the Machine's version at first boot, from pkgs.k8s.io; commands install the QEMU guest agent.
+
+    \b
+    Examples:
+      nagaya proxmox image bootstrap-files
+      nagaya proxmox image bootstrap-files --origin ubuntu-24.04 --version v1.36.3 --bridge vmbr1
     """
     from nagaya.api.conversion.manifests import write
     from nagaya.infrastructure.proxmox.image.manifests import manifests
