@@ -132,10 +132,10 @@ def check_template(templates: Sequence[frozenset[str]], version: str, tags: Sequ
             f"No template on Proxmox VE has the tag {image}. Make one: nagaya proxmox image add --distribution {image}"
         )
     there = versions(templates, tags)
-    instead = f" There are templates for {', '.join(there)}: choose one with --version." if there else ""
+    instead = f"There are templates for {', '.join(there)}: choose one with --version. Or make" if there else "Make"
     raise Missing(
-        f"No template on Proxmox VE has the tag{'s' if tags else ''} {', '.join(sorted(needed))}.{instead} Or make "
-        "one of a plain image, and have Kubernetes installed when machines boot: nagaya proxmox image add "
+        f"No template on Proxmox VE has the tag{'s' if tags else ''} {', '.join(sorted(needed))}. {instead} one of "
+        "a plain image, and have Kubernetes installed when machines boot: nagaya proxmox image add "
         "--distribution debian-13, then --image debian-13 here. Or of an image that has it: nagaya proxmox image add "
         f"--url URL --kubernetes {version}"
     )

@@ -82,7 +82,8 @@ def _reserved(held: Ownerless) -> tuple[tuple[Leftover, ...], tuple[Untouched, .
             why = f"{_gone(held)}, but what it left cannot be looked at: {found.why}"
             return (), (Untouched(vm, why, waits=True),)
         case Presence.HIDDEN:
-            return (), (Untouched(vm, f"{_gone(held)}, but {found.why}", waits=True),)
+            # A clone comes into its pool last: one that was killed is outside, where the token may not read it.
+            return (), (Untouched(vm, f"{_gone(held)}, but {found.why} {removal.UNFINISHED}", waits=True),)
 
 
 def _in_the_way(found: Found) -> str:
