@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from nagaya.api.bootstrap.kubeadm_config import KUBEADM_CONFIGS
 from nagaya.api.catalog import PARTS
 from nagaya.api.cluster import cluster, machine
 from nagaya.api.cluster.cluster import CLUSTERS
@@ -142,8 +143,8 @@ class Yard:
         pools = [{"zone": "default", "inClusterIPPoolRefV4": {"name": "harbour-v4-icip"}}]
         await self._status(PROXMOX_CLUSTERS, "harbour", {"inClusterZoneRef": pools})
 
-    async def machine(self, name: str, **spec: Any) -> None:
-        """A Machine with boot data, and its ProxmoxMachine."""
+    async def machine(self, name: str, *, provider: bool = False, **spec: Any) -> None:
+        """A Machine with boot data, by hand or of a bootstrap provider, and its ProxmoxMachine."""
         value = base64.b64encode(b"#cloud-config\n{}\n").decode()
         metadata = {"namespace": NAMESPACE, "name": name, "labels": LABELS}
         await self.user.create(SECRETS, {"metadata": metadata, "data": {"value": value}})
@@ -154,7 +155,10 @@ class Yard:
                 "spec": {
                     "clusterName": "harbour",
                     "version": "v1.36.3",
-                    "bootstrap": {"dataSecretName": name},
+                    "bootstrap": {
+                        "dataSecretName": name,
+                        **({"configRef": _reference(KUBEADM_CONFIGS, name)} if provider else {}),
+                    },
                     "infrastructureRef": _reference(PROXMOX_MACHINES, name),
                 },
             },

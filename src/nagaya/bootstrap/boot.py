@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from nagaya.api.bootstrap.files import File
 from nagaya.bootstrap.own_file import OwnFile
 from nagaya.bootstrap.preparation import Preparation
 
 Subcommand = Literal["init", "join"]
-SENTINEL: Final = "/run/cluster-api/bootstrap-success.complete"
-"""Written when kubeadm has succeeded. Infrastructure providers look for it, so the path is part of the contract."""
 
 
 @dataclass(frozen=True, slots=True)

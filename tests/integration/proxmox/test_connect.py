@@ -92,7 +92,7 @@ def test_nobody_gets_more_than_what_was_asked_for(version: str) -> None:
         }
         assert not [entry for entry, below in office.access.acl.items() if entry[0] == "/" and below]
         held = frozenset().union(*office.access.roles.values())
-        monitor = {"VM.Monitor"} if version.startswith("8") else {"VM.GuestAgent.Audit"}
+        monitor = {"VM.Monitor"} if version.startswith("8") else {"VM.GuestAgent.Audit", "VM.GuestAgent.FileRead"}
         assert {each for each in held if "Agent" in each or "Monitor" in each} == monitor
         assert not held & {"Sys.Modify", "Permissions.Modify", "User.Modify", "Sys.Console", "Datastore.Modify"}
 

@@ -14,6 +14,7 @@ import msgspec
 import orjson
 
 from nagaya.api.bootstrap.kubeadm_config_spec import KubeadmConfigSpec
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.bootstrap.certificate_files import ControlPlaneCertificates
 from nagaya.bootstrap.data import render
 from nagaya.pki.authority import CertificateAuthority
@@ -22,7 +23,7 @@ from nagaya.simulators.proxmox.control.control import Control
 from nagaya.simulators.proxmox.guests.clusters import Clusters
 from nagaya.simulators.proxmox.guests.iso9660 import write_image
 from nagaya.simulators.proxmox.guests.passive import RESULT
-from nagaya.simulators.proxmox.guests.tenants import OUTPUT, SENTINEL, TenantGuests
+from nagaya.simulators.proxmox.guests.tenants import OUTPUT, TenantGuests
 from nagaya.simulators.proxmox.layouts.demo import demo
 from nagaya.simulators.proxmox.request import Request
 from nagaya.simulators.tenant.settings import TenantSettings

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
@@ -29,10 +30,14 @@ def never(what: str) -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
+def backend(yard: Yard) -> PassiveGuests:
+    there = yard.there.emulator.machines.backend
+    assert isinstance(there, PassiveGuests)
+    return there
+
+
 def inside(yard: Yard) -> PassiveMachine:
-    backend = yard.there.emulator.machines.backend
-    assert isinstance(backend, PassiveGuests)
-    (machine,) = backend.machines.values()
+    (machine,) = backend(yard).machines.values()
     return machine
 
 
@@ -117,6 +122,41 @@ def test_a_machine_whose_node_never_comes_says_what_the_guest_says() -> None:
     play(scenario)
 
 
+def test_a_bootstrap_that_failed_though_cloud_init_is_content_is_told_soon() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", provider=True)
+        await yard.machine("by-hand")
+        await yard.provisioned("a", "by-hand")
+        for each in backend(yard).machines.values():
+            each.disk.files[OUTPUT] = f"error execution phase: connection refused\nkubeadm --token {TOKEN}\n".encode()
+        await asyncio.sleep(130)
+        status, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
+        assert (status, reason) == ("False", "CloudInitFailed")
+        assert "bootstrap-success.complete is not there" in message
+        assert "connection refused" in message
+        assert "delete the Machine" in message
+        assert TOKEN not in message
+        assert (await yard.says("by-hand"))["VirtualMachineHealthy"][:2] == ("True", "Running"), "it promised no file"
+        await yard.node_joined("a")
+        await asyncio.sleep(120)
+        assert (await yard.says("a"))["VirtualMachineHealthy"][:2] == ("True", "Running")
+
+    play(scenario)
+
+
+def test_a_bootstrap_that_succeeded_is_waited_for() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a", provider=True)
+        await yard.provisioned("a")
+        inside(yard).disk.files[SENTINEL] = b"success\n"
+        await asyncio.sleep(300)
+        assert (await yard.says("a"))["VirtualMachineHealthy"][:2] == ("True", "Running")
+
+    play(scenario)
+
+
 def test_a_start_that_takes_too_long_is_told_with_its_task() -> None:
     async def scenario(yard: Yard) -> None:
         await yard.cluster()
@@ -133,23 +173,45 @@ def test_a_start_that_takes_too_long_is_told_with_its_task() -> None:
     play(scenario, pace=Pace(start=900))
 
 
+def connected(yard: Yard, lacking: str = "") -> None:
+    """Go on with a token that has what `nagaya proxmox connect` gives, but for one right."""
+    scope = Scope("nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local")
+    made = setup((9, 2), scope)
+    access = yard.there.emulator.datacenter.access
+    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
+    access.roles |= {role: frozenset(held) - {lacking} for role, held in made.roles.items()}
+    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
+    client = yard.there.client
+    client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+
+
 def test_a_guest_that_may_not_be_asked_is_told_with_the_right_for_it() -> None:
     async def scenario(yard: Yard) -> None:
-        scope = Scope("nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local")
-        made = setup((9, 2), scope)
-        access = yard.there.emulator.datacenter.access
-        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-        access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-        client = yard.there.client
-        client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+        connected(yard, lacking="VM.GuestAgent.FileRead")
         await yard.cluster()
         await yard.machine("a", timeouts={"bootSeconds": 300})
         (machine,) = await yard.provisioned("a")
         await asyncio.sleep(500)
         _, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
         assert reason == "WaitingForBootstrapReady"
-        assert f"VM.GuestAgent.Unrestricted on /vms/{machine.spec.virtual_machine_id}" in message
+        assert "VM.GuestAgent.FileRead" in message
+        assert f"on /vms/{machine.spec.virtual_machine_id}" in message
+
+    play(scenario)
+
+
+def test_what_a_guest_says_is_read_where_no_program_may_be_run_in_it() -> None:
+    async def scenario(yard: Yard) -> None:
+        connected(yard)
+        await yard.cluster()
+        await yard.machine("a", provider=True)
+        await yard.provisioned("a")
+        inside(yard).disk.files[OUTPUT] = f"error: connection refused\nkubeadm --token {TOKEN}\n".encode()
+        await asyncio.sleep(130)
+        _, reason, message = (await yard.says("a"))["VirtualMachineHealthy"]
+        assert reason == "CloudInitFailed"
+        assert "The output of cloud-init ends: error: connection refused" in message
+        assert TOKEN not in message
 
     play(scenario)
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from nagaya.api.bootstrap.kubeadm_config_spec import NTP
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.bootstrap import yaml_text
-from nagaya.bootstrap.boot import SENTINEL, Boot, kubeadm_command
+from nagaya.bootstrap.boot import Boot, kubeadm_command
 from nagaya.bootstrap.cloud_init.disks import disk_setup, fs_setup
 from nagaya.bootstrap.cloud_init.files import own_file, user_file
 from nagaya.bootstrap.cloud_init.users import account

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any, Final
 
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.bootstrap import yaml_text
-from nagaya.bootstrap.boot import SENTINEL, Boot, kubeadm_command
+from nagaya.bootstrap.boot import Boot, kubeadm_command
 from nagaya.bootstrap.ignition.files import generated
 
 SCRIPT: Final = "/etc/kubeadm.sh"

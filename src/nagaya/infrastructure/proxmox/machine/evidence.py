@@ -14,7 +14,9 @@ from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
 
 OUTPUT: Final = "/var/log/cloud-init-output.log"
 LINES: Final = 4
-_LONGEST: Final = 160
+_READ: Final = 40
+"""Lines of the end that are looked through for those, as some are empty."""
+_LONGEST: Final = 240
 _SECRETS: Final = (
     re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b"),  # a token of kubeadm
     re.compile(r"\b[0-9a-fA-F]{32,}\b"),  # a key for certificates, a digest
@@ -28,7 +30,7 @@ def shown(text: str) -> str:
     for pattern in _SECRETS:
         text = pattern.sub("(left out)", text)
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    return " / ".join(line[:_LONGEST] for line in lines[-LINES:])
+    return " / ".join(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..." for line in lines[-LINES:])
 
 
 async def gather(proxmox: Proxmox, node: str, vmid: int) -> str:
@@ -37,10 +39,21 @@ async def gather(proxmox: Proxmox, node: str, vmid: int) -> str:
         status = await proxmox.agent.run(node, vmid, ["cloud-init", "status", "--long"])
         said = [f"cloud-init says: {shown(status.output or status.errors) or 'nothing'}."]
         tail = await proxmox.agent.run(node, vmid, ["tail", "-n", str(LINES), OUTPUT])
-    except Forbidden as error:
-        return f"What cloud-init says cannot be asked: {error.remedy or error.why}"
+    except Forbidden:
+        return await _read(proxmox, node, vmid)  # a smaller right, which credentials have more often
     except ProxmoxError as error:
         return f"What cloud-init says cannot be asked: {error.why}."
     if end := shown(tail.output):
         said.append(f"Its output ends: {end}.")
     return " ".join(said)
+
+
+async def _read(proxmox: Proxmox, node: str, vmid: int) -> str:
+    try:
+        text = await proxmox.agent.read(node, vmid, OUTPUT)
+    except Forbidden as error:
+        return f"What cloud-init says cannot be asked: {error.remedy or error.why}"
+    except ProxmoxError as error:
+        return f"What cloud-init says cannot be asked: {error.why}."
+    end = shown("\n".join(text.splitlines()[-_READ:]))
+    return f"The output of cloud-init ends: {end}." if end else ""

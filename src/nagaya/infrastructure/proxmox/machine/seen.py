@@ -60,6 +60,8 @@ class Guest:
     """Which instance cloud-init takes the guest for; asked only while boot data are handed over by the agent."""
     evidence: str = ""
     """What the guest says when it takes too long, in sentences."""
+    gave_up: bool = False
+    """Whether its first start has ended without what the bootstrap provider had it do."""
     again: float = 0.0
     """Seconds until it may be asked again, of one that is waited for."""
 

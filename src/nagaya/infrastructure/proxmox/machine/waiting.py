@@ -11,9 +11,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.life import DEFAULT_BOOT_SECONDS, DEFAULT_CLONE_SECONDS, DEFAULT_START_SECONDS
 from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
+from nagaya.infrastructure.proxmox.machine.evidence import OUTPUT
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import Plan, Said
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found
@@ -99,11 +101,20 @@ def for_address(seen: Seen, found: Found, told: Plan) -> Plan:
 
 
 def for_node(seen: Seen, found: Found) -> Said | None:
-    """What is said of a VM that is made and whose Machine has no Node in all that time; None if it is in time."""
-    owner = seen.objects.owner
-    if owner is None or owner.status.node_ref is not None or not is_late(seen.machine, found):
+    """What is said of a VM that is made and whose Machine has no Node in all that time, or will have none; None if it
+    is in time."""
+    owner, guest = seen.objects.owner, seen.guest
+    if owner is None or owner.status.node_ref is not None:
         return None
-    guest = seen.guest
+    if guest is not None and guest.gave_up:
+        why = (
+            f"cloud-init has ended in the guest, and {SENTINEL} is not there: unless the guest was restarted since, "
+            f"kubeadm or a command before it has failed. {guest.evidence} See {OUTPUT} there. A guest does this once: when the cause is gone, delete the Machine, "
+            "and what made it makes another."
+        )
+        return Said(False, Reason.CLOUD_INIT_FAILED, " ".join(why.split()))
+    if not is_late(seen.machine, found):
+        return None
     known = "" if guest is None else guest.evidence or f"The guest agent does not answer: {guest.why}"
     why = (
         f"{ran(seen, found)}, and its Machine has no Node. {known} Can the guest "

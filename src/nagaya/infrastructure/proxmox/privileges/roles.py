@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from nagaya.infrastructure.proxmox.privileges.operations import Feature, Release, operations
+from nagaya.infrastructure.proxmox.privileges.operations import Feature, Release, Requirement, operations
 from nagaya.infrastructure.proxmox.privileges.place import Place
 
 ROLES: Final[Mapping[Place, str]] = {
@@ -23,10 +23,11 @@ ROLES: Final[Mapping[Place, str]] = {
     Place.DEVICES: "NagayaDevices",
 }
 _MORE: Final[Mapping[Place, tuple[str, ...]]] = {
-    Place.MACHINES: ("VM.Clone",),
+    Place.MACHINES: ("VM.Clone", "VM.GuestAgent.FileRead"),
     Place.NETWORK: ("SDN.Audit",),
 }
-"""What nothing fails without: to find bridges in lists, and to clone templates that are in the pool."""
+"""What nothing fails without: to find bridges in lists, to clone templates that are in the pool, and to be told by a
+guest why it does not become a Node."""
 INHERITED: Final = frozenset(Place) - {Place.CLUSTER}
 """Where a role is passed on to what lies below. The one at the root is not: it would reach everything."""
 
@@ -40,4 +41,5 @@ def privileges(place: Place, release: Release, features: Collection[Feature]) ->
         for requirement in operation.requirements
         if requirement.place == place
     }
-    return tuple(sorted(found | set(_MORE.get(place, ())))) if found else ()
+    more = {Requirement(place, (each,)).on(release).any_of[0] for each in _MORE.get(place, ())}
+    return tuple(sorted(found | more)) if found else ()

@@ -8,6 +8,7 @@ heard of it, and it is looked for on the network, where a real API server may be
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from nagaya.apiserver.web.request import Request
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall, normalized
 from nagaya.simulators.proxmox.guests.remote_cluster import RemoteCluster
+from nagaya.simulators.tenant.joining import JoinRefused
 from nagaya.simulators.tenant.settings import Fault, NodeSettings, TenantSettings
 from nagaya.simulators.tenant.shared import Shared
 from nagaya.simulators.tenant.tenant import Tenant
@@ -134,7 +136,7 @@ class Clusters:
 
     async def initialized(self, call: KubeadmCall) -> Cluster:
         """The cluster that `kubeadm init` makes. One of the same address of which nothing runs any more makes room.
-        Raises OSError if its address cannot be had."""
+        Raises OSError if its address cannot be had, JoinRefused if it never can."""
         async with self._lock:
             known = self._clusters.get(call.endpoint)
             if known is not None and not (known.made_here and known.deserted):
@@ -145,10 +147,13 @@ class Clusters:
             try:
                 tenant = await Tenant.start(self._settings(call), self._world)
             except OSError as error:
-                raise OSError(
+                why = (
                     f"the cluster's API cannot listen at {call.endpoint}: {error.strerror or error}. Its "
-                    "controlPlaneEndpoint has to be an address of this computer, such as 127.0.0.10."
-                ) from error
+                    "controlPlaneEndpoint has to be an address of the computer on which this Proxmox VE is emulated, "
+                    "such as 127.0.0.10."
+                )
+                # An address that is in use may become free; one that is elsewhere does not come here.
+                raise JoinRefused(why) if error.errno == errno.EADDRNOTAVAIL else OSError(why) from error
             self._clusters[call.endpoint] = cluster = Cluster(tenant, made_here=True)
             return cluster
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Final
 
+from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.simulators.proxmox.guests import first_boot
 from nagaya.simulators.proxmox.guests.addresses import Router
 from nagaya.simulators.proxmox.guests.backend import Machine
@@ -33,7 +34,6 @@ from nagaya.simulators.tenant.joining import JoinDelayed, JoinRefused
 from nagaya.simulators.tenant.settings import DEFAULT_CAPACITY, NodeSettings
 from nagaya.world import World
 
-SENTINEL: Final = "/run/cluster-api/bootstrap-success.complete"
 """The file by which boot data say that kubeadm has succeeded."""
 OUTPUT: Final = "/var/log/cloud-init-output.log"
 KUBEADM_PATIENCE: Final = 300.0

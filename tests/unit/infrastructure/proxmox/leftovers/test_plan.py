@@ -64,7 +64,11 @@ def test_our_vm_goes_with_its_image_and_its_reservation() -> None:
         (Found(Presence.OURS, "pve1", lock="backup"), "locked (backup)", False),
         (Found(Presence.BEING_MADE, "pve1"), "qm unlock", False),
         (Found(Presence.UNREACHABLE, "pve1", why="Host pve1 is off."), "Host pve1 is off.", True),
-        (Found(Presence.HIDDEN, "pve1", why="VM 100 may not be read."), "may not be read. If no clone runs any more", True),
+        (
+            Found(Presence.HIDDEN, "pve1", why="VM 100 may not be read."),
+            "may not be read. If no clone runs any more",
+            True,
+        ),
     ],
     ids=["strange", "locked", "being made", "host off", "hidden"],
 )

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
 
 from nagaya.simulators.proxmox.guests.clusters import Clusters
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall
 from nagaya.simulators.tenant.boot_data import KubeadmBoot
+from nagaya.simulators.tenant.joining import JoinRefused
 from nagaya.simulators.tenant.settings import NodeSettings
 from support.simulated_tenant import Kubectl
 from support.virtual_run import run, virtual_world
@@ -20,8 +25,8 @@ def call(**cluster: object) -> KubeadmCall:
 
 
 @asynccontextmanager
-async def clusters() -> AsyncIterator[Clusters]:
-    made = Clusters(virtual_world())
+async def clusters(*, listen: bool = False) -> AsyncIterator[Clusters]:
+    made = Clusters(virtual_world(), listen=listen)
     try:
         yield made
     finally:
@@ -85,5 +90,25 @@ def test_a_cluster_of_which_nothing_runs_makes_room_for_another() -> None:
             assert second is not first
             assert second.tenant is not first.tenant
             assert all_of_them.at(ENDPOINT) is second
+
+    run(main())
+
+
+def test_an_api_at_an_address_that_this_computer_does_not_have_is_given_up_at_once() -> None:
+    async def main() -> None:
+        async with clusters(listen=True) as all_of_them:
+            with pytest.raises(JoinRefused, match="controlPlaneEndpoint has to be an address of the computer"):
+                await all_of_them.initialized(call())
+
+    run(main())
+
+
+def test_an_address_that_is_in_use_is_waited_for() -> None:
+    async def main() -> None:
+        async with clusters(listen=True) as all_of_them:
+            with socket.create_server(("127.0.0.1", 0)) as taken:
+                endpoint = f"127.0.0.1:{taken.getsockname()[1]}"
+                with pytest.raises(OSError, match="in use"):
+                    await all_of_them.initialized(replace(call(), endpoint=endpoint))
 
     run(main())
