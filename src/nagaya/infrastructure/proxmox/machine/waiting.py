@@ -109,8 +109,8 @@ def for_node(seen: Seen, found: Found) -> Said | None:
     if guest is not None and guest.gave_up:
         why = (
             f"cloud-init has ended in the guest, and {SENTINEL} is not there: unless the guest was restarted since, "
-            f"kubeadm or a command before it has failed. {guest.evidence} See {OUTPUT} there. A guest does this once: when the cause is gone, delete the Machine, "
-            "and what made it makes another."
+            f"kubeadm or a command before it has failed. {guest.evidence} See {OUTPUT} there. A guest does this once: "
+            "when the cause is gone, delete the Machine, and what made it makes another."
         )
         return Said(False, Reason.CLOUD_INIT_FAILED, " ".join(why.split()))
     if not is_late(seen.machine, found):
