@@ -187,6 +187,7 @@ async def test_a_control_plane_becomes_objects_and_then_nothing_is_written_any_m
     # Something happens that asks for a look, and nothing comes of it.
     patch = Merge({"metadata": {"annotations": {"look": "here"}}})
     await management.client.patch(RAW_PLANES, management.namespace, "one", patch)
+    await asyncio.sleep(1)
     await controllers.manager.idle()
     later = await management.objects("one")
     versions = {name: each.metadata.resource_version for name, each in objects.items()}
@@ -392,7 +393,8 @@ async def test_another_life_of_the_controllers_finds_everything_done(
     async with running(real_control_plane, management.namespace, tmp_path) as controllers:
         patch = Merge({"metadata": {"annotations": {"look": "here"}}})
         await management.client.patch(RAW_PLANES, management.namespace, "life", patch)
-        await controllers.manager.idle()
+        await asyncio.sleep(1)
+    await controllers.manager.idle()
     later = await management.objects("life")
     versions = {name: each.metadata.resource_version for name, each in objects.items()}
     assert {name: each.metadata.resource_version for name, each in later.items()} == versions
