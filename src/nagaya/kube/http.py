@@ -33,6 +33,7 @@ from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
 from nagaya.kube.exec_plugin import PluginFailed
 from nagaya.kube.transport import Answer, AnswerLost, Call, NoAnswer, NoCredentials, StreamAnswer, Unreachable
+from nagaya.sockets import Sockets
 from nagaya.world import World
 
 CONNECT_TIMEOUT: Final = 10.0  # seconds, TLS included
@@ -66,6 +67,7 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | None = None
         self._tls_of: Proof | None = None
+        self._sockets = Sockets(_probed)
         self._closed = False
 
     @property
@@ -121,6 +123,7 @@ class HttpTransport:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+            await self._sockets.end()
 
     async def _proof(self, call: Call) -> Proof:
         try:
@@ -140,7 +143,7 @@ class HttpTransport:
         if self._closed:
             raise Unreachable(call, "the connection has been closed")
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_TIMEOUT, socket_factory=_probed_socket)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_TIMEOUT, socket_factory=self._sockets.make)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return self._session
 
@@ -253,13 +256,10 @@ def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
     return headers
 
 
-def _probed_socket(address: tuple[Any, ...]) -> socket.socket:
-    """A socket whose peer is asked for a sign of life when it has been silent."""
-    family, kind, protocol, *_ = address
-    made = socket.socket(family, kind, protocol)
+def _probed(made: socket.socket) -> None:
+    """Let the peer be asked for a sign of life when it has been silent."""
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if sys.platform == "linux":
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_AFTER)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _PROBE_EVERY)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
-    return made

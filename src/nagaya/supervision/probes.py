@@ -44,6 +44,6 @@ def answers_http(host: str, port: int, path: str, tls: ssl.SSLContext | None = N
             writer.write(request)
             return (await reader.readline()).split()[1:2] == [b"200"]
         finally:
-            writer.close()
+            writer.transport.abort()  # the status was all; TLS would wait for a goodbye
 
     return probe

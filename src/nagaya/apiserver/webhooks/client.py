@@ -26,6 +26,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks import words
 from nagaya.apiserver.webhooks.services import Services
+from nagaya.sockets import Sockets
 
 _ANSWER_LIMIT: Final = 8 * 1024 * 1024
 _KEPT: Final = 64
@@ -48,19 +49,22 @@ class WebhookClient:
     def __init__(self, backend: Backend, services: Mapping[str, str] | None = None) -> None:
         self._services = Services(backend.store, backend.world, services or {})
         self._session: aiohttp.ClientSession | None = None
+        self._sockets = Sockets()
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+            await self._sockets.end()
 
     async def call(self, config: JsonObject, review: JsonObject, timeout: float, *, name: str) -> JsonObject:
         """The answer to a review. `config` is a `clientConfig`. Raises WebhookFailure."""
         query = f"?timeout={max(1, math.ceil(timeout))}s"
         target = self._target(config, query)
         if self._session is None:
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False)
+            connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
+            self._session = aiohttp.ClientSession(connector=connector, trust_env=False)
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, */*",

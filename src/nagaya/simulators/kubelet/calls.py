@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import aiohttp
 
+from nagaya.sockets import Sockets
+
 Json = dict[str, Any]
 MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -51,13 +53,14 @@ class Calls:
     def __init__(self, endpoint: str, context: ssl.SSLContext, token: str = "") -> None:
         self._url = f"https://{endpoint}"
         headers = {"User-Agent": "simulated-kubelet", **({"Authorization": f"Bearer {token}"} if token else {})}
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=context), headers=headers, read_bufsize=_LONGEST_LINE
-        )
+        self._sockets = Sockets()
+        connector = aiohttp.TCPConnector(ssl=context, socket_factory=self._sockets.make)
+        self._session = aiohttp.ClientSession(connector=connector, headers=headers, read_bufsize=_LONGEST_LINE)
 
     async def close(self) -> None:
         """Let go of every connection."""
         await self._session.close()
+        await self._sockets.end()
 
     async def get(self, path: str, **query: str) -> Json:
         """Read an object or a list."""

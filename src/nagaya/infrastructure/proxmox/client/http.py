@@ -24,6 +24,7 @@ from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.greeting import cause, fingerprint_of, greeted
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request
 from nagaya.infrastructure.proxmox.client.trust import BadTrust, OneOf, Trust, context
+from nagaya.sockets import Sockets
 
 CONNECT_TIMEOUT: Final = 5.0  # seconds, TLS included
 IDLE: Final = 4.0  # seconds
@@ -63,6 +64,7 @@ class HttpTransport:
         self._connections = connections
         self._sessions: dict[bool, aiohttp.ClientSession] = {}  # by whether connections are kept
         self._contexts: dict[Trust, ssl.SSLContext | aiohttp.Fingerprint] = {}
+        self._sockets = Sockets()
         self._closed = False
 
     async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
@@ -95,6 +97,7 @@ class HttpTransport:
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
             await session.close()
+        await self._sockets.end()
 
     def _opened(self, *, keep: bool) -> aiohttp.ClientSession:
         if self._closed:
@@ -102,7 +105,7 @@ class HttpTransport:
         session = self._sessions.get(keep)
         if session is None:
             kept: dict[str, Any] = {"keepalive_timeout": IDLE} if keep else {"force_close": True}
-            connector = aiohttp.TCPConnector(limit=self._connections, **kept)
+            connector = aiohttp.TCPConnector(limit=self._connections, socket_factory=self._sockets.make, **kept)
             session = self._sessions[keep] = aiohttp.ClientSession(
                 connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,)
             )

@@ -1,0 +1,66 @@
+"""What a client leaves behind when its HTTP library has forgotten a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from nagaya.pki import certificates, keys
+from nagaya.pki.authority import CertificateAuthority
+from nagaya.pki.certificates import CertificateSpec
+from nagaya.pki.usages import Usage
+from nagaya.sockets import Sockets
+from nagaya.world import SystemClock
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> ssl.SSLContext:
+    spec = CertificateSpec("server", (), (Usage.SERVER_AUTH,), (), ())
+    certificate, key = CertificateAuthority.create("test", SystemClock()).issue_pair(spec, SystemClock())
+    file = tmp_path / "server.pem"
+    file.write_bytes(certificates.to_pem(certificate) + keys.to_pem(key))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(file)
+    return context
+
+
+def trusting() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def test_a_connection_that_waits_for_the_goodbye_of_the_other_side_is_ended(serving: ssl.SSLContext) -> None:
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.pause_reading()  # so that no goodbye is answered
+        await over.wait()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0, ssl=serving) as server:
+        sockets = Sockets()
+        made = sockets.make((socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ()))
+        made.setblocking(False)
+        await loop.sock_connect(made, server.sockets[0].getsockname())
+        transport, _ = await loop.create_connection(asyncio.Protocol, sock=made, ssl=trusting(), server_hostname="x")
+        transport.close()
+        await asyncio.sleep(0)
+        assert made.fileno() >= 0, "it waits"
+        await sockets.end()
+        assert made.fileno() == -1
+        over.set()
+
+
+async def test_each_socket_is_prepared_and_may_be_closed_by_whoever_uses_it() -> None:
+    prepared: list[socket.socket] = []
+    sockets = Sockets(prepared.append)
+    made = sockets.make((socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ()))
+    assert prepared == [made]
+    made.close()
+    await sockets.end()
+    assert made.fileno() == -1
