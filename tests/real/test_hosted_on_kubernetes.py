@@ -394,7 +394,7 @@ async def test_another_life_of_the_controllers_finds_everything_done(
         patch = Merge({"metadata": {"annotations": {"look": "here"}}})
         await management.client.patch(RAW_PLANES, management.namespace, "life", patch)
         await asyncio.sleep(1)
-    await controllers.manager.idle()
+        await controllers.manager.idle()
     later = await management.objects("life")
     versions = {name: each.metadata.resource_version for name, each in objects.items()}
     assert {name: each.metadata.resource_version for name, each in later.items()} == versions

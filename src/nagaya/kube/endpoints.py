@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aiohttp import web
-from prometheus_client import disable_created_metrics
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from nagaya.kube.manager import Manager
-
-# A second series for each counter and histogram, which nobody asks for: they say when it began.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the library says no types of it
+from nagaya.wire import exposition
 
 
 class Endpoints:
@@ -52,8 +48,8 @@ class Endpoints:
         return _answer(self._manager.unready(), self._manager.warnings())
 
     async def _metrics(self, request: web.Request) -> web.Response:
-        body = generate_latest(self._manager.metrics.registry)
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+        body, content_type = exposition.page(self._manager.metrics.registry, request.headers.get("accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type})
 
 
 def _answer(problems: list[str], warnings: Sequence[str] = ()) -> web.Response:

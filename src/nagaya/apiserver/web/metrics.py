@@ -10,20 +10,17 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import choose_encoder
 
 from nagaya.apiserver.web.observer import Done, followed
 from nagaya.apiserver.web.request import Response
+from nagaya.wire import exposition
 
 if TYPE_CHECKING:
     from nagaya.apiserver.controllers.runner import Runner
     from nagaya.apiserver.storage import Store
     from nagaya.apiserver.web.handler import Endpoint, Exchange
-
-# A second series for each counter and histogram, which the real server does not have either.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the library says no types of it
 
 _BUCKETS: Final = (
     0.005,
@@ -141,8 +138,7 @@ class Metrics:
         """Serves the figures."""
 
         def answer(exchange: Exchange) -> Response:
-            encode, content_type = choose_encoder(exchange.request.headers.get("accept", ""))
-            return Response(200, encode(self.registry), content_type)
+            return Response(200, *exposition.page(self.registry, exchange.request.headers.get("accept", "")))
 
         return answer
 
