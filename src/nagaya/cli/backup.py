@@ -87,28 +87,32 @@ def restore(file: Path, data_dir: Path, force: bool) -> None:
 @contextmanager
 def _written(file: Path) -> Iterator[Path]:
     """Where the backup goes: a stream gets it when it is complete and checked."""
-    if file != _STREAM:
-        yield file
-        return
-    with TemporaryDirectory(prefix="nagaya-backup-") as folder:
-        place = Path(folder) / "standard-output.db"
+    with _placed(file, "standard-output.db") as place:
         yield place
-        with place.open("rb") as whole:
-            shutil.copyfileobj(whole, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        if file == _STREAM:
+            with place.open("rb") as whole:
+                shutil.copyfileobj(whole, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
 
 
 @contextmanager
 def _read(file: Path) -> Iterator[Path]:
     """Where the backup is: a stream is read to its end first, so that it can be checked before anything is touched."""
+    with _placed(file, "standard-input.db") as place:
+        if file == _STREAM:
+            with place.open("wb") as whole:
+                shutil.copyfileobj(sys.stdin.buffer, whole)
+        yield place
+
+
+@contextmanager
+def _placed(file: Path, name: str) -> Iterator[Path]:
+    """The file itself, or what stands for a stream meanwhile."""
     if file != _STREAM:
         yield file
         return
-    with TemporaryDirectory(prefix="nagaya-restore-") as folder:
-        place = Path(folder) / "standard-input.db"
-        with place.open("wb") as whole:
-            shutil.copyfileobj(sys.stdin.buffer, whole)
-        yield place
+    with TemporaryDirectory(prefix="nagaya-backup-") as folder:
+        yield Path(folder) / name
 
 
 def _sentence(error: Exception) -> str:
