@@ -6,13 +6,26 @@ A machine is named by host and VMID, as PVE wants it; PVE may move it meanwhile,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from urllib.parse import quote
 
 from nagaya.infrastructure.proxmox.client import machine_config
 from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, Value, path_of
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig, MachineStatus, PendingChange
 from nagaya.infrastructure.proxmox.client.upid import Upid
+
+
+class Change(TypedDict, total=False):
+    """What a change of options may say besides."""
+
+    delete: Iterable[str]
+    """Options that go."""
+    with_volumes: bool
+    """A drive that is deleted goes with its volume or not at all: if that cannot be removed, the call fails, and the
+    drive stays until a later change or the next start has removed it. Without, PVE keeps a disk as unused, and forgets
+    a cloud-init drive though its volume may still be there."""
+    digest: str
+    """Of the configuration that is changed. Raises Conflict if it is another one by now."""
 
 
 class Machines:
@@ -73,37 +86,13 @@ class Machines:
         }
         return await self._calls.begin("POST", _path(node, vmid, "clone"), given)
 
-    async def configure(
-        self,
-        node: str,
-        vmid: int,
-        options: Parameters,
-        *,
-        delete: Iterable[str] = (),
-        with_volumes: bool = False,
-        digest: str = "",
-    ) -> None:
-        """Change options, and return when that is done. For options that make no volumes: PVE gives up after 30 s.
+    async def configure(self, node: str, vmid: int, options: Parameters, **more: Unpack[Change]) -> None:
+        """Change options, and return when that is done. For options that make no volumes: PVE gives up after 30 s."""
+        await self._calls.put(_path(node, vmid, "config"), _change(options, more))
 
-        A drive that is deleted `with_volumes` goes with its volume or not at all: if that cannot be removed, the call
-        fails, and the drive stays until a later change or the next start has removed it. Without, PVE keeps a disk as
-        unused, and forgets a cloud-init drive though its volume may still be there.
-        Raises Conflict if the configuration is no longer the one with that digest."""
-        await self._calls.put(_path(node, vmid, "config"), _change(options, delete, with_volumes, digest))
-
-    async def begin_configure(
-        self,
-        node: str,
-        vmid: int,
-        options: Parameters,
-        *,
-        delete: Iterable[str] = (),
-        with_volumes: bool = False,
-        digest: str = "",
-    ) -> Upid:
+    async def begin_configure(self, node: str, vmid: int, options: Parameters, **more: Unpack[Change]) -> Upid:
         """Change options in a task: for those that make or free volumes."""
-        given = _change(options, delete, with_volumes, digest)
-        return await self._calls.begin("POST", _path(node, vmid, "config"), given)
+        return await self._calls.begin("POST", _path(node, vmid, "config"), _change(options, more))
 
     async def resize(self, node: str, vmid: int, disk: str, size: str, *, digest: str = "") -> Upid:
         """Grow a disk: to a size (`40G`) or by one (`+10G`). The same size is no change; a smaller one fails."""
@@ -199,6 +188,10 @@ def _options(options: Parameters) -> Mapping[str, Value]:
     return {**options, "sshkeys": quote(keys, safe="")} if isinstance(keys, str) else options
 
 
-def _change(options: Parameters, delete: Iterable[str], with_volumes: bool, digest: str) -> dict[str, Value]:
-    given = {"delete": ",".join(delete) or None, "force": with_volumes or None, "digest": digest or None}
+def _change(options: Parameters, more: Change) -> dict[str, Value]:
+    given: Parameters = {
+        "delete": ",".join(more.get("delete", ())) or None,
+        "force": more.get("with_volumes") or None,
+        "digest": more.get("digest") or None,
+    }
     return {**_options(options), **given}
