@@ -9,11 +9,11 @@ from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import TOKEN_NAME, USER, setup
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker
 from nagaya.simulators.proxmox.layouts.demo import GIB, POOL, demo
-from nagaya.simulators.proxmox.state.access import Token, User
 from nagaya.simulators.proxmox.state.datacenter import Datacenter, Pool
 from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.storage import Volume
 from nagaya.world import World
+from support.proxmox_rights import give
 
 TOKEN: Final = f"{USER}!{TOKEN_NAME}"
 IMAGES: Final = "images"
@@ -122,13 +122,7 @@ def _add_disk(datacenter: Datacenter, name: str, host: str, vmid: int) -> None:
 
 
 def _grant(datacenter: Datacenter, world: World) -> None:
-    made = setup(RELEASE, SCOPE)
-    access = datacenter.access
-    access.users[USER] = User(tokens={TOKEN_NAME: Token(world.uid())})
-    for role, held in made.roles.items():
-        access.roles[role] = frozenset(held)
-    for each in made.grants:
-        access.acl[each.path, each.kind, each.subject, each.role] = each.propagate
+    give(datacenter, setup(RELEASE, SCOPE), secret=world.uid())
 
 
 def taken(datacenter: Datacenter, path: str, privilege: str, *, back: bool = False) -> None:

@@ -48,6 +48,15 @@ def volumes(yard: Yard) -> list[str]:
     return [each.id for each in listed if "cloudinit" in each.id and each.vmid is not None and each.vmid < 9000]
 
 
+async def interrupted(yard: Yard) -> None:
+    """A machine is made whose template's drive cannot be removed, until the storage is back."""
+    interruption = Interruption(yard, lasts=True)
+    await yard.cluster()
+    await yard.machine("a")
+    async with asyncio.timeout(300):
+        await interruption.happened.wait()
+
+
 async def is_well(yard: Yard) -> None:
     """The machine runs with one drive, that with its boot data, and all goes when it goes."""
     (made,) = await yard.provisioned("a")
@@ -63,11 +72,7 @@ async def is_well(yard: Yard) -> None:
 @pytest.mark.parametrize("process_ends", [False, True], ids=["same-process", "next-process"])
 def test_a_drive_on_a_storage_that_cannot_be_reached_goes_when_the_storage_is_back(process_ends: bool) -> None:
     async def scenario(yard: Yard) -> None:
-        interruption = Interruption(yard, lasts=True)
-        await yard.cluster()
-        await yard.machine("a")
-        async with asyncio.timeout(300):
-            await interruption.happened.wait()
+        await interrupted(yard)
         if process_ends:
             await yard.stop()
             await yard.start()
@@ -97,11 +102,7 @@ def test_a_drive_that_could_not_be_removed_once_is_gone_before_the_machine_start
 
 def test_a_machine_that_is_deleted_meanwhile_leaves_nothing() -> None:
     async def scenario(yard: Yard) -> None:
-        interruption = Interruption(yard, lasts=True)
-        await yard.cluster()
-        await yard.machine("a")
-        async with asyncio.timeout(300):
-            await interruption.happened.wait()
+        await interrupted(yard)
         await yard.delete("a")
         await asyncio.sleep(60)
         yard.control.reach("local-lvm", True)

@@ -15,8 +15,8 @@ from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.infrastructure.proxmox.virtual_machine.connected import ConnectedLinks
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_plane import NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
+from support.proxmox_rights import give
 
 DEFAULTS = {"storage": "local-lvm", "isoStorage": "local", "bridge": "vmbr0"}
 UPLOAD = Evidence("POST", "/nodes/pve1/storage/local/upload", status=403)
@@ -27,10 +27,7 @@ async def links_of(plane: ProxmoxPlane, *features: Feature) -> ConnectedLinks:
     """A connection that has no more rights than these need, and a cluster that uses it."""
     scope = Scope("nagaya", storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",))
     made = setup((9, 2), scope, features=(Feature.ALWAYS, *features))
-    access = plane.datacenter.access
-    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-    access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
+    give(plane.datacenter, made)
     await plane.create(
         credentials(plane, token=made.token, secret="a-secret"),
         connection(pool="nagaya", insecure=True, defaults=DEFAULTS),

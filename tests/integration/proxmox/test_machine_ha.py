@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
-from nagaya.infrastructure.proxmox.client import Token as ByToken
-from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
-from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_rights import SCOPE, go_on_with
 from support.proxmox_yard import Yard, play
 
 HA: dict[str, Any] = {"enabled": True}
@@ -40,16 +37,7 @@ def rules(yard: Yard) -> dict[str, dict[str, Any]]:
 
 def as_token(yard: Yard) -> None:
     """Go on with the rights that are advised for machines without HA: Sys.Console is not among them."""
-    scope = Scope(
-        "nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",)
-    )
-    made = setup((9, 2), scope)
-    access = yard.there.emulator.datacenter.access
-    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-    access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-    client = yard.there.client
-    client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+    go_on_with(yard.there, setup((9, 2), SCOPE))
 
 
 def test_capmox_216_a_machine_is_handed_to_the_ha_manager_and_taken_from_it() -> None:

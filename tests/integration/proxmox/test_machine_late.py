@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
 from nagaya.api.contract.bootstrap import SENTINEL
-from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.simulators.proxmox.guests.passive import PassiveGuests, PassiveMachine
 from nagaya.simulators.proxmox.guests.tenants import OUTPUT
 from nagaya.simulators.proxmox.pace import Pace
-from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_rights import go_on_with
 from support.proxmox_yard import Yard, play
 
 TOKEN = "abcdef.0123456789abcdef"
@@ -176,13 +174,7 @@ def test_a_start_that_takes_too_long_is_told_with_its_task() -> None:
 def connected(yard: Yard, lacking: str = "") -> None:
     """Go on with a token that has what `nagaya proxmox connect` gives, but for one right."""
     scope = Scope("nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local")
-    made = setup((9, 2), scope)
-    access = yard.there.emulator.datacenter.access
-    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-    access.roles |= {role: frozenset(held) - {lacking} for role, held in made.roles.items()}
-    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-    client = yard.there.client
-    client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+    go_on_with(yard.there, setup((9, 2), scope), lacking=lacking)
 
 
 def test_a_guest_that_may_not_be_asked_is_told_with_the_right_for_it() -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
-from nagaya.infrastructure.proxmox.client import Token as ByToken
-from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
-from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_rights import SCOPE, go_on_with
 from support.proxmox_yard import Yard, play
 
 VERSIONS = ["9.2.11", "8.4.5"]
@@ -143,16 +140,7 @@ def test_capmox_29_addresses_by_dhcp_are_read_back_from_the_guest() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_token_with_no_more_than_the_advised_privileges_is_enough(version: str) -> None:
     async def scenario(yard: Yard) -> None:
-        scope = Scope(
-            "nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",)
-        )
-        made = setup((9, 2) if version.startswith("9") else (8, 4), scope)
-        access = yard.there.emulator.datacenter.access
-        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-        access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-        client = yard.there.client
-        client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+        go_on_with(yard.there, setup((9, 2) if version.startswith("9") else (8, 4), SCOPE))
         await yard.cluster()
         for name in ("a", "b"):
             await yard.machine(name)

@@ -13,7 +13,6 @@ import yaml
 
 from nagaya.infrastructure.proxmox.boot.native import MARKER, SEED, read_marker
 from nagaya.infrastructure.proxmox.client import Endpoint, Trust
-from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.client.transport import Answer, ReplyLost, Request
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Place, Scope
@@ -23,7 +22,7 @@ from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.kube.patches import Merge
 from nagaya.simulators.proxmox.guests.disk import INSTANCE
 from nagaya.simulators.proxmox.guests.passive import PassiveGuests, PassiveMachine
-from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_rights import go_on_with
 from support.proxmox_yard import NAMESPACE, SECRETS, Yard, play
 
 SECRET = "a-token-that-nobody-may-see"
@@ -194,13 +193,7 @@ def test_a_token_that_may_not_upload_is_enough_with_the_rights_in_guests(version
     async def scenario(yard: Yard) -> None:
         release = (9, 2) if version.startswith("9") else (8, 4)
         scope = Scope("nagaya", templates=(9001, 9002, 9003), storages=("local-lvm",), bridges=("vmbr0",))
-        made = setup(release, scope, features=(Feature.ALWAYS, Feature.NATIVE))
-        access = yard.there.emulator.datacenter.access
-        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-        access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-        client = yard.there.client
-        client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+        go_on_with(yard.there, setup(release, scope, features=(Feature.ALWAYS, Feature.NATIVE)))
         without_uploads(yard)
         await yard.cluster()
         await yard.machine("a")

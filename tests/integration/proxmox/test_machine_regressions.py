@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,14 +11,12 @@ import pytest
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.infrastructure.proxmox.client import Endpoint, Trust
-from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.client.transport import Answer, Request
-from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.kube.patches import Merge
 from nagaya.simulators.proxmox.guests import passive
 from nagaya.simulators.proxmox.pace import Pace
-from nagaya.simulators.proxmox.state.access import Token, User
+from support.proxmox_rights import SCOPE, give, go_on_with
 from support.proxmox_yard import NAMESPACE, TAGS, Yard, play
 
 TEMPLATES = (9001, 9002, 9003)
@@ -354,22 +351,15 @@ def test_csi_585_csi_605_what_is_configured_is_what_the_running_vm_has() -> None
 )
 def test_capmox_252_a_missing_privilege_is_named_with_its_path(lacking: str, words: tuple[str, ...]) -> None:
     async def scenario(yard: Yard) -> None:
-        scope = Scope("nagaya", templates=TEMPLATES, storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",))
-        made = setup((9, 2), scope)
-        access = yard.there.emulator.datacenter.access
-        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-        whole = {role: frozenset(held) for role, held in made.roles.items()}
-        access.roles |= {role: held - {lacking} for role, held in whole.items()}
-        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-        client = yard.there.client
-        client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+        made = setup((9, 2), SCOPE)
+        go_on_with(yard.there, made, lacking=lacking)
         await yard.cluster()
         await yard.machine("a")
         await asyncio.sleep(60)
         status, reason, message = (await yard.says("a"))["VirtualMachineProvisioned"]
         assert (status, reason) == ("False", "NotAuthorized")
         assert all(word in message for word in words), message
-        access.roles |= whole
+        give(yard.there.emulator.datacenter, made)
         await yard.provisioned("a", within=900)
 
     play(scenario)

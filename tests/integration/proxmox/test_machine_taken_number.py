@@ -5,18 +5,15 @@ ordered is written down, and tells the two apart."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from nagaya.infrastructure.proxmox.client import Endpoint, Trust
-from nagaya.infrastructure.proxmox.client import Token as ByToken
 from nagaya.infrastructure.proxmox.client.transport import Answer, ReplyLost, Request
-from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.simulators.proxmox.pace import Pace
-from nagaya.simulators.proxmox.state.access import Token, User
 from nagaya.simulators.proxmox.state.guest import Guest
+from support.proxmox_rights import SCOPE, go_on_with
 from support.proxmox_yard import Yard, play
 
 TEMPLATES = (9001, 9002, 9003)
@@ -25,14 +22,7 @@ RIGHT = "VM.Allocate"
 
 def with_rights_on_a_pool(yard: Yard) -> None:
     """Use a token with the least rights."""
-    scope = Scope("nagaya", templates=TEMPLATES, storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",))
-    made = setup((9, 2), scope)
-    access = yard.there.emulator.datacenter.access
-    access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-    access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-    access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
-    client = yard.there.client
-    client.replace(replace(client.facts, credentials=ByToken(made.token, "a-secret")))
+    go_on_with(yard.there, setup((9, 2), SCOPE))
 
 
 async def reserved(yard: Yard) -> int:

@@ -15,6 +15,7 @@ from nagaya.simulators.proxmox.control.control import Control
 from nagaya.simulators.proxmox.faults.fault import Calls, Fault, Kind, When
 from nagaya.simulators.proxmox.state.access import Token, User
 from support.proxmox_plane import ProxmoxPlane, connection, credentials, make_cluster, play
+from support.proxmox_rights import give
 from support.proxmox_transport import data_center
 from support.virtual_run import run
 
@@ -120,9 +121,7 @@ def test_telmate_382_a_right_that_is_taken_later_is_noticed_within_the_hour() ->
     async def scenario(plane: ProxmoxPlane) -> None:
         access = plane.datacenter.access
         made = setup((9, 2), Scope("nagaya"))
-        access.users[made.user] = User(tokens={made.token_name: Token("a-secret")})
-        access.roles |= {role: frozenset(held) for role, held in made.roles.items()}
-        access.acl |= {(each.path, each.kind, each.subject, each.role): each.propagate for each in made.grants}
+        give(plane.datacenter, made)
         data = {"token": made.token, "secret": "a-secret"}
         await plane.create(credentials(plane, **data), connection(pool="nagaya", insecure=True))
         await plane.told("ProxmoxConnection", "pve", "PrivilegesComplete", "Complete")

@@ -18,29 +18,11 @@ from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskS
 from nagaya.infrastructure.proxmox.client.high_availability import HaResource
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.rows import Host, MachineRow, Status, StorageRow
+from nagaya.infrastructure.proxmox.machine import steps
 from nagaya.infrastructure.proxmox.machine.plan import plan
 from nagaya.infrastructure.proxmox.machine.seen import Guest, Managed, Objects, Seen
 from nagaya.infrastructure.proxmox.machine.status import status
-from nagaya.infrastructure.proxmox.machine.steps import (
-    Attach,
-    ClaimAddresses,
-    CloneTemplate,
-    Configure,
-    Eject,
-    Erase,
-    GiveUpReservation,
-    HandOver,
-    LeaveToReaper,
-    Manage,
-    Name,
-    Plan,
-    ReleaseClaims,
-    Remove,
-    Reserve,
-    Resize,
-    Start,
-    Upload,
-)
+from nagaya.infrastructure.proxmox.machine.steps import Plan
 from nagaya.infrastructure.proxmox.machine.wish import world
 from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
@@ -54,7 +36,7 @@ UUID = "0b0e1f6c-7d5c-4c58-9d35-5a1f1d1f0a01"
 TEMPLATE = MachineConfig(
     {"name": "debian", "scsi0": "local-lvm:base-9001-disk-0,size=20G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}
 )
-UPIDS = {CloneTemplate: "qmclone", Resize: "resize", Upload: "imgcopy", Start: "qmstart"}
+UPIDS = {steps.CloneTemplate: "qmclone", steps.Resize: "resize", steps.Upload: "imgcopy", steps.Start: "qmstart"}
 
 
 @dataclass
@@ -134,7 +116,7 @@ class World:
         kind = next((each for each, name in UPIDS.items() if name == self.task.upid.type), None)
         if kind is not None and (why := self.fail.pop(kind, "")):
             self.task = replace(self.task, phase=Phase.FAILED, exitstatus=why, log=("line one", f"TASK ERROR: {why}"))
-            if kind is CloneTemplate:
+            if kind is steps.CloneTemplate:
                 self.found = Found(Presence.ABSENT, "pve1")
             return
         self.task = replace(self.task, phase=Phase.SUCCEEDED, exitstatus="OK")
@@ -155,7 +137,7 @@ class World:
         if made.clear_task:
             self.task = None
         match made.step:
-            case Reserve(pool):
+            case steps.Reserve(pool):
                 whose = {"namespace": "fleet", "name": "a", "uid": "u-1"}
                 spec = {
                     "datacenter": "demo", "vmid": 100, "machineRef": whose, "name": "a", "pool": pool,
@@ -165,18 +147,18 @@ class World:
                 reservation = PROXMOX_VIRTUAL_MACHINES.convert({"metadata": made_now, "spec": spec})
                 self.objects = replace(self.objects, reservation=reservation)
                 self.found = Found(Presence.ABSENT)
-            case CloneTemplate():
+            case steps.CloneTemplate():
                 options = {**TEMPLATE.options, "name": "a", "smbios1": f"uuid={UUID}", "agent": "enabled=1"}
                 self.found = Found(Presence.OURS, "pve1", MachineConfig(options, "digest"))
                 return self._begin("qmclone")
-            case Name(vmid, provider_id):
+            case steps.Name(vmid, provider_id):
                 self._machine(spec={"virtualMachineID": vmid, "providerID": provider_id})
-            case Configure(_, change, _):
+            case steps.Configure(_, change, _):
                 self._config(**{name: str(value) for name, value in change.options.items()})
-            case Resize(_, disk, size):
+            case steps.Resize(_, disk, size):
                 self._config(**{disk: f"local-lvm:vm-100-disk-0,size={size}"})
                 return self._begin("resize")
-            case ClaimAddresses(claims):
+            case steps.ClaimAddresses(claims):
                 made_claims, addresses = {}, {}
                 for number, each in enumerate(claims):
                     pool_ref = {"name": each.pool.name, "kind": each.pool.kind, "apiGroup": each.pool.api_group}
@@ -188,45 +170,45 @@ class World:
                     spec = {"claimRef": {"name": each.name}, "poolRef": pool_ref, **given}
                     addresses[each.name] = IP_ADDRESSES.convert({"metadata": named, "spec": spec})
                 self.objects = replace(self.objects, claims=made_claims, addresses=addresses)
-            case Upload():
+            case steps.Upload():
                 self.leftovers = ("local:iso/user-data-100.iso",)
                 return self._begin("imgcopy")
-            case Attach(_, slot, volume, _):
+            case steps.Attach(_, slot, volume, _):
                 self._config(**{slot: f"{volume},media=cdrom"})
-            case HandOver():
+            case steps.HandOver():
                 self.guest = Guest(True, cloud_init="done", instance=UUID)
                 self.erased = False
-            case Erase():
+            case steps.Erase():
                 self.erased = True
-            case Manage():
+            case steps.Manage():
                 self.managed = Managed(HaResource(100))
-            case Start():
+            case steps.Start():
                 assert self.found is not None
-                if Start not in self.fail:
+                if steps.Start not in self.fail:
                     self.found = replace(self.found, running=True, state="running")
                 self.guest = Guest(True, cloud_init="done")
                 return self._begin("qmstart")
-            case Eject(_, slots, _):
+            case steps.Eject(_, slots, _):
                 self._config(**dict.fromkeys(slots, "none,media=cdrom"))
                 self.leftovers = ()
-            case Remove(removal.Stop()):
+            case steps.Remove(removal.Stop()):
                 assert self.found is not None
                 self.found = replace(self.found, running=False)
                 return self._begin("qmstop")
-            case Remove(removal.Destroy()):
+            case steps.Remove(removal.Destroy()):
                 self.found = Found(Presence.ABSENT, "pve1")
                 return self._begin("qmdestroy")
-            case Remove(removal.RemoveVolume()):
+            case steps.Remove(removal.RemoveVolume()):
                 self.leftovers = ()
                 return self._begin("imgdel")
-            case GiveUpReservation():
+            case steps.GiveUpReservation():
                 self.objects = replace(self.objects, reservation=None)
                 known = self.objects.machine.spec.virtual_machine_id is not None
                 self.found = Found(Presence.ABSENT, "pve1") if known else None
-            case LeaveToReaper():
+            case steps.LeaveToReaper():
                 assert self.objects.reservation is not None
                 self.objects = replace(self.objects, reservation=_orphaned(self.objects.reservation))
-            case ReleaseClaims():
+            case steps.ReleaseClaims():
                 self.objects = replace(self.objects, claims={}, addresses={})
         return ""
 
