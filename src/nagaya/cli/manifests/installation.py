@@ -119,7 +119,7 @@ class Installation:
                 f"--only={','.join(self.parts)}",
                 "--leader-elect",
                 f"--lease-namespace={self.namespace}",
-                f"--health=0.0.0.0:{HEALTH_PORT}",
+                f"--health=$(POD_IP):{HEALTH_PORT}",
                 f"--admission=$(POD_IP):{WEBHOOK_PORT}",
                 "--hosted-as=pods",
                 f"--tenants-dir={_DATA}/hosted",

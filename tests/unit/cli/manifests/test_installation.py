@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -90,11 +91,13 @@ def test_pods_keep_to_the_restricted_level_and_replicas_apart() -> None:
     assert made()["Namespace"]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-def test_the_command_line_of_the_pods_is_understood() -> None:
+@pytest.mark.parametrize("address", ["10.1.2.3", "fd00:1::3"])
+def test_the_command_line_of_the_pods_is_understood_in_clusters_of_either_family(address: str) -> None:
     arguments = made()["Deployment"]["spec"]["template"]["spec"]["containers"][0]["args"]
-    given = [each.replace("$(POD_IP)", "10.1.2.3") for each in arguments]
+    given = [each.replace("$(POD_IP)", address) for each in arguments]
     context = controllers.make_context("controllers", given)
-    assert context.params["admission"] == ("10.1.2.3", 9443)
+    assert context.params["admission"] == (address, 9443)
+    assert context.params["health"] == (address, 9440), "where kubelet asks"
     assert context.params["only"] == DEFAULT
 
 
