@@ -94,10 +94,10 @@ class Desk:
 
 
 @contextmanager
-def desk(folder: Path) -> Iterator[Desk]:
-    """An emulated data center and a management API that knows the kinds of the provider."""
+def desk(folder: Path, *options: str) -> Iterator[Desk]:
+    """An emulated data center and a management API that knows the kinds of the provider. `options`: of the former."""
     with (
-        _running("simulate", "proxmox", "--listen", "127.0.0.1:0") as emulator,
+        _running("simulate", "proxmox", "--listen", "127.0.0.1:0", *options) as emulator,
         _running("up", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0", "--without-controllers") as plane,
     ):
         found = emulator.says(r"(?s)pve1  (https://\S+)  SHA-256 (\S+).*?token  (\S+).*Stop it with Ctrl-C")

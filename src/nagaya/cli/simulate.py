@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nagaya.simulators.proxmox.web.web import Web
 
 DEFAULT_PORT = 8006
+VERSIONS: Final = {"9.2": "9.2.11", "8.4": "8.4.14"}
+"""Of Proxmox VE, by what the emulator calls them."""
 
 
 @click.group()
@@ -44,6 +46,13 @@ def simulate() -> None:
     "--hosts", type=click.IntRange(1, 32), default=3, show_default=True, help="How many hosts the layout demo has."
 )
 @click.option(
+    "--version",
+    type=click.Choice([*VERSIONS]),
+    default="9.2",
+    show_default=True,
+    help="Which Proxmox VE answers. Privileges, HA and some calls are otherwise in 8.4. The layout lab is of 9.2.",
+)
+@click.option(
     "--pace",
     type=click.Choice(["fast", "realistic"]),
     default="fast",
@@ -63,7 +72,9 @@ def simulate() -> None:
     type=int,
     help="Where chance begins, to see the same again: numbers, secrets, mishaps. Anybody can then guess the token.",
 )
-def proxmox(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot: str, seed: int | None) -> None:
+def proxmox(
+    listen: tuple[str, int], layout: str, hosts: int, version: str, pace: str, boot: str, seed: int | None
+) -> None:
     """An emulated Proxmox VE data center with templates, until Ctrl-C.
 
     It speaks PVE's API over HTTPS, each host on a port of its own. Machines that are started in it run nothing; with
@@ -74,12 +85,17 @@ def proxmox(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot: s
     Examples:
       nagaya simulate proxmox --boot simulated
       nagaya simulate proxmox --hosts 5 --pace realistic --listen 127.0.0.1:18006
+      nagaya simulate proxmox --version 8.4
       nagaya simulate proxmox --layout lab
     """
-    asyncio.run(_run(listen, layout, hosts, pace, boot, seed))
+    if layout == "lab" and version != "9.2":
+        raise click.UsageError("the answers of --layout lab were recorded from 9.2: leave out --version, or --layout.")
+    asyncio.run(_run(listen, layout, hosts, version, pace, boot, seed))
 
 
-async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot: str, seed: int | None) -> None:
+async def _run(
+    listen: tuple[str, int], layout: str, hosts: int, version: str, pace: str, boot: str, seed: int | None
+) -> None:
     import random
 
     from nagaya.simulators.proxmox.control.control import Control
@@ -93,6 +109,7 @@ async def _run(listen: tuple[str, int], layout: str, hosts: int, pace: str, boot
 
     world = World() if seed is None else World(random=random.Random(seed))
     datacenter = lab() if layout == "lab" else demo(world, hosts=hosts)
+    datacenter.version = VERSIONS[version]
     emulator = Emulator(world, datacenter, realistic() if pace == "realistic" else Pace())
     if boot == "simulated":
         _boot_simulated(emulator)
@@ -144,7 +161,7 @@ def _announce(web: Web, datacenter: Datacenter) -> None:
     ]
     token = next(each for each in tokens if each.startswith("root@pam!"))
     endpoint = next(iter(web.endpoints.values()))
-    click.echo("An emulated Proxmox VE data center runs. Nothing in it is real.\n")
+    click.echo(f"An emulated Proxmox VE {datacenter.version} data center runs. Nothing in it is real.\n")
     for name, url in web.endpoints.items():
         click.echo(f"  {name}  {url}  SHA-256 {web.certificates[name].fingerprint}")
     click.echo()

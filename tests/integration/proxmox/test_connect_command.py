@@ -183,3 +183,16 @@ async def test_saying_no_changes_nothing(user: Desk) -> None:
     assert code == 3, said
     assert "Nothing was changed." in said
     assert await tokens(user) == before
+
+
+async def test_the_older_release_is_given_the_rights_that_it_knows(tmp_path: Path) -> None:
+    with desk(tmp_path, "--version", "8.4") as older:
+        done = older.connect("--fingerprint", older.fingerprint, "-o", "yaml", "--yes")
+        assert done.returncode == 0, done
+        client = root(older)
+        try:
+            roles = await client.access.roles()
+        finally:
+            await client.close()
+    assert "VM.Monitor" in roles["NagayaMachines"]
+    assert not any(each.startswith("VM.GuestAgent.") for each in roles["NagayaMachines"])

@@ -15,3 +15,9 @@ def test_a_data_center_without_hosts_is_refused() -> None:
     done = CliRunner().invoke(main, ["simulate", "proxmox", "--hosts", "0"])
     assert done.exit_code == 2
     assert "--hosts" in done.output
+
+
+def test_recorded_answers_are_of_one_version() -> None:
+    done = CliRunner().invoke(main, ["simulate", "proxmox", "--layout", "lab", "--version", "8.4"])
+    assert done.exit_code == 2
+    assert "recorded from 9.2: leave out --version" in done.output
