@@ -39,20 +39,7 @@ from nagaya.controlplane.hosted.components.facts import KineStore
 from nagaya.controlplane.hosted.control_plane.components import versions
 from nagaya.controlplane.hosted.control_plane.facts import Declared
 from nagaya.controlplane.hosted.control_plane.known import Files, FilesFor
-from nagaya.controlplane.hosted.control_plane.plan import (
-    Action,
-    BindStore,
-    Hold,
-    MakeAuthorities,
-    MakeDefaultStore,
-    Plan,
-    Provision,
-    Run,
-    TakeTenant,
-    WriteEndpoint,
-    WriteFiles,
-    WriteKubeconfig,
-)
+from nagaya.controlplane.hosted.control_plane.plan import Action, MakeDefaultStore, Plan, Run, TakeTenant, WriteFiles
 from nagaya.controlplane.hosted.control_plane.seen import AUTHORITIES, Observer, Seen
 from nagaya.controlplane.hosted.data_store.due import due, renewed
 from nagaya.controlplane.hosted.data_store.errors import StoreError
@@ -63,6 +50,14 @@ from nagaya.controlplane.hosted.host.ownership import Owner
 from nagaya.controlplane.hosted.host.ports import NoPortLeft
 from nagaya.controlplane.hosted.host.processes import balancer_content, digest
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
+from nagaya.controlplane.hosted.phases import (
+    BindStore,
+    Hold,
+    MakeAuthorities,
+    Provision,
+    WriteEndpoint,
+    WriteKubeconfig,
+)
 from nagaya.controlplane.hosted.tenant.declared import setup_of
 from nagaya.controlplane.hosted.tenant.keepers import Keepers
 from nagaya.kube.api import Api

@@ -17,9 +17,10 @@ from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.controlplane.hosted_status import NOT_HEALTHY, RESTARTING, RUNNING, ComponentStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import NOT_PAUSED
-from nagaya.controlplane.hosted.control_plane.plan import Plan, Verdict
+from nagaya.controlplane.hosted.control_plane.plan import Plan
 from nagaya.controlplane.hosted.control_plane.seen import Seen
 from nagaya.controlplane.hosted.host.processes import BALANCER
+from nagaya.controlplane.hosted.phases import Verdict
 from nagaya.kube.conditions import condition
 
 PROGRAMS: Final = {

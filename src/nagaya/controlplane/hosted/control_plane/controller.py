@@ -40,7 +40,7 @@ from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecret
 from nagaya.controlplane.hosted.control_plane.known import Known
 from nagaya.controlplane.hosted.control_plane.kubelets import is_news
 from nagaya.controlplane.hosted.control_plane.names import MANAGER
-from nagaya.controlplane.hosted.control_plane.plan import TRY_AGAIN, Plan, plan
+from nagaya.controlplane.hosted.control_plane.plan import Plan, plan
 from nagaya.controlplane.hosted.control_plane.refusal import Refusal, refusal, waits_for
 from nagaya.controlplane.hosted.control_plane.seen import Observer, Seen
 from nagaya.controlplane.hosted.control_plane.status import (
@@ -59,6 +59,7 @@ from nagaya.controlplane.hosted.control_plane.workers import OfMachine, waits_fo
 from nagaya.controlplane.hosted.data_store_controller.seen import BY_STORE
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.phases import TRY_AGAIN
 from nagaya.controlplane.hosted.tenant.keepers import Keepers
 from nagaya.kube.cache.change import Change
 from nagaya.kube.conditions import get

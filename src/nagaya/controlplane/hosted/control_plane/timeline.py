@@ -8,7 +8,7 @@ from typing import Final
 
 from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.controlplane.hosted_status import PhaseStatus
-from nagaya.controlplane.hosted.control_plane.plan import Verdict
+from nagaya.controlplane.hosted.phases import Verdict
 
 _ORDER: Final = tuple(Phase)
 _LONGEST: Final = 1024

@@ -18,21 +18,18 @@ from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.kubernetes import kinds
 from nagaya.controlplane.hosted.kubernetes.kinds import Planned
-from nagaya.controlplane.hosted.pods import applying, certificates, components, tenancies
-from nagaya.controlplane.hosted.pods.endpoint import agents_port
-from nagaya.controlplane.hosted.pods.known import FilesFor
-from nagaya.controlplane.hosted.pods.plan import (
-    Action,
-    ApplyObjects,
+from nagaya.controlplane.hosted.phases import (
     BindStore,
     Hold,
     MakeAuthorities,
-    MakeFiles,
-    Plan,
     Provision,
     WriteEndpoint,
     WriteKubeconfig,
 )
+from nagaya.controlplane.hosted.pods import applying, certificates, components, tenancies
+from nagaya.controlplane.hosted.pods.endpoint import agents_port
+from nagaya.controlplane.hosted.pods.known import FilesFor
+from nagaya.controlplane.hosted.pods.plan import Action, ApplyObjects, MakeFiles, Plan
 from nagaya.controlplane.hosted.pods.seen import AUTHORITIES, Observer, Seen
 from nagaya.controlplane.hosted.tenant.declared import setup_of
 from nagaya.controlplane.hosted.tenant.keepers import Keepers

@@ -18,7 +18,7 @@ from nagaya.api.controlplane.hosted_status import RUNNING, ComponentStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.controlplane.hosted.control_plane.conditions import deleting, of_phase
-from nagaya.controlplane.hosted.control_plane.plan import Verdict
+from nagaya.controlplane.hosted.phases import Verdict
 from nagaya.controlplane.hosted.pods.plan import Plan
 from nagaya.controlplane.hosted.pods.seen import Seen
 from nagaya.kube.conditions import condition

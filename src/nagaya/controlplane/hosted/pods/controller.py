@@ -41,11 +41,12 @@ from nagaya.controlplane.hosted.control_plane.workers import OfMachine, waits_fo
 from nagaya.controlplane.hosted.data_store_controller.seen import BY_STORE, add_index
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.kubernetes import kinds
+from nagaya.controlplane.hosted.phases import TRY_AGAIN
 from nagaya.controlplane.hosted.pods.apply import Apply
 from nagaya.controlplane.hosted.pods.deletion import end
 from nagaya.controlplane.hosted.pods.known import Known
 from nagaya.controlplane.hosted.pods.management_api import management_cidrs
-from nagaya.controlplane.hosted.pods.plan import TRY_AGAIN, Plan, plan
+from nagaya.controlplane.hosted.pods.plan import Plan, plan
 from nagaya.controlplane.hosted.pods.seen import PODS, Observer, OfPods, Seen, keep_objects
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.controlplane.hosted.pods.status import CONDITIONS, FIELDS, status

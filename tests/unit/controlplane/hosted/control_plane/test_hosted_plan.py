@@ -10,16 +10,9 @@ from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.controlplane.hosted.control_plane.conditions import conditions
-from nagaya.controlplane.hosted.control_plane.plan import (
-    BindStore,
-    MakeDefaultStore,
-    Plan,
-    Provision,
-    Run,
-    WriteEndpoint,
-    WriteFiles,
-)
+from nagaya.controlplane.hosted.control_plane.plan import MakeDefaultStore, Plan, Run, WriteFiles
 from nagaya.controlplane.hosted.host.programs import Programs
+from nagaya.controlplane.hosted.phases import BindStore, Provision, WriteEndpoint
 from nagaya.controlplane.hosted.tenant.keeper import Outcome
 from nagaya.supervision.status import State
 from support.hosted_seen import NOW, UID, Tenant, store_of

@@ -10,10 +10,10 @@ import pytest
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneCondition, HostedPhase
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_status import HostedControlPlaneStatus, PhaseStatus
-from nagaya.controlplane.hosted.control_plane.plan import Verdict
 from nagaya.controlplane.hosted.control_plane.status import CONDITIONS, is_new, status
 from nagaya.controlplane.hosted.control_plane.timeline import timeline
 from nagaya.controlplane.hosted.host.certificates import Certificates, Issued
+from nagaya.controlplane.hosted.phases import Verdict
 from nagaya.supervision.status import ProcessStatus, State
 from support.hosted_seen import NOW, UID, Tenant, plane_of, store_of
 

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nagaya.controlplane.hosted.control_plane.apply import Apply
-from nagaya.controlplane.hosted.control_plane.plan import Provision, WriteFiles, plan
+from nagaya.controlplane.hosted.control_plane.plan import WriteFiles, plan
 from nagaya.controlplane.hosted.control_plane.seen import Seen
 from nagaya.controlplane.hosted.data_store.leaf import valid_pair
 from nagaya.controlplane.hosted.data_store.tenant import Tenant as StoreTenant
 from nagaya.controlplane.hosted.data_store.tenant_store import EtcdTenantStore
+from nagaya.controlplane.hosted.phases import Provision
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec, load
 from nagaya.pki.key_pair import KeyPair

@@ -12,12 +12,13 @@ from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.untyped import Untyped
 from nagaya.controlplane.hosted.control_plane.upgrade import target
 from nagaya.controlplane.hosted.kubernetes.objects import before_pods, objects
+from nagaya.controlplane.hosted.phases import Hold, MakeAuthorities, Provision
 from nagaya.controlplane.hosted.pods import tenancies
 from nagaya.controlplane.hosted.pods.applying import APPLIED, whole
 from nagaya.controlplane.hosted.pods.components import components, versions
 from nagaya.controlplane.hosted.pods.conditions import conditions
 from nagaya.controlplane.hosted.pods.known import Known
-from nagaya.controlplane.hosted.pods.plan import ApplyObjects, Hold, MakeAuthorities, MakeFiles, Plan, Provision, plan
+from nagaya.controlplane.hosted.pods.plan import ApplyObjects, MakeFiles, Plan, plan
 from nagaya.controlplane.hosted.pods.seen import Seen
 from nagaya.controlplane.hosted.pods.status import status
 from support.seen_pods import (
