@@ -1,4 +1,4 @@
-"""A WebSocket as a stream, as the server: bytes travel in binary messages, whose borders mean nothing."""
+"""A WebSocket as a stream, as the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import asyncio
 from nagaya.apiserver.streams.byte_stream import CHUNK, ByteStream
 from nagaya.wire import websocket
 from nagaya.wire.malformed import Malformed
-from nagaya.wire.websocket import Frame, FrameReader, Opcode
+from nagaya.wire.websocket import Frame
+from nagaya.wire.websocket_bytes import Incoming, outgoing
 
 
 class WebSocketStream:
@@ -15,30 +16,27 @@ class WebSocketStream:
 
     def __init__(self, under: ByteStream) -> None:
         self._under = under
-        self._frames = FrameReader(masked=True)
-        self._unread = bytearray()
-        self._ended = False
+        self._came = Incoming(masked=True)
+        self._gone = False
         self._sending = asyncio.Lock()
 
     async def read(self, limit: int = CHUNK) -> bytes:
         """Bytes, as soon as there are some; none when the client has closed the WebSocket or has gone."""
-        while not self._unread and not self._ended:
+        while not (self._came or self._came.closed or self._gone):
             data = await self._under.read(CHUNK)
-            if not data:
-                self._ended = True
+            self._gone = not data
             try:
-                for frame in self._frames.feed(data):
-                    await self._take(frame)
+                answers = self._came.feed(data)
             except Malformed as error:
                 raise ConnectionAbortedError(str(error)) from error
-        taken = bytes(self._unread[:limit])
-        del self._unread[:limit]
-        return taken
+            for answer in answers:
+                await self._send(answer)
+        return self._came.take(limit)
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
-        for begin in range(0, len(data), CHUNK):
-            await self._send(Frame(Opcode.BINARY, data[begin : begin + CHUNK]))
+        for frame in outgoing(data, CHUNK):
+            await self._send(frame)
 
     async def write_eof(self) -> None:
         """Close the WebSocket: it has no half-open state that a client would have to honour."""
@@ -47,20 +45,6 @@ class WebSocketStream:
     async def close(self) -> None:
         """Close this stream and the one under it."""
         await self._under.close()
-
-    async def _take(self, frame: Frame) -> None:
-        match frame.opcode:
-            case Opcode.BINARY | Opcode.CONTINUATION:
-                if not self._ended:
-                    self._unread += frame.payload
-            case Opcode.PING:
-                await self._send(Frame(Opcode.PONG, frame.payload))
-            case Opcode.CLOSE:
-                self._ended = True
-            case Opcode.TEXT:
-                raise Malformed("text came over a WebSocket that carries bytes")
-            case Opcode.PONG:
-                pass
 
     async def _send(self, frame: Frame) -> None:
         async with self._sending:

@@ -1,4 +1,4 @@
-"""A WebSocket as a stream, as the client: bytes travel in binary messages, whose borders mean nothing."""
+"""A WebSocket as a stream, as the client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 from nagaya.kube.streams.stream import CHUNK, Stream, StreamBroken
 from nagaya.wire import websocket
 from nagaya.wire.malformed import Malformed
-from nagaya.wire.websocket import Frame, FrameReader, Opcode
+from nagaya.wire.websocket import Frame
+from nagaya.wire.websocket_bytes import Incoming, outgoing
 
 
 class WebSocketStream:
@@ -16,30 +17,28 @@ class WebSocketStream:
 
     def __init__(self, under: Stream) -> None:
         self._under = under
-        self._frames = FrameReader(masked=False)
-        self._unread = bytearray()
-        self._ended = False
+        self._came = Incoming(masked=False)
         self._sending = asyncio.Lock()
 
     async def read(self, limit: int = CHUNK) -> bytes:
         """Bytes, as soon as there are some; none when the peer has closed the WebSocket in order."""
-        while not self._unread and not self._ended:
+        while not (self._came or self._came.closed):
             data = await self._under.read(CHUNK)
             if not data:
                 raise StreamBroken("the peer hung up without closing the WebSocket")
             try:
-                for frame in self._frames.feed(data):
-                    await self._take(frame)
+                answers = self._came.feed(data)
+                _check_end(self._came.closed)
             except Malformed as error:
                 raise StreamBroken(str(error)) from error
-        taken = bytes(self._unread[:limit])
-        del self._unread[:limit]
-        return taken
+            for answer in answers:
+                await self._send(answer)
+        return self._came.take(limit)
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
-        for begin in range(0, len(data), CHUNK):
-            await self._send(Frame(Opcode.BINARY, data[begin : begin + CHUNK]))
+        for frame in outgoing(data, CHUNK):
+            await self._send(frame)
 
     async def write_eof(self) -> None:
         """Close the WebSocket: it has no half-open state that a peer would have to honour."""
@@ -49,24 +48,15 @@ class WebSocketStream:
         """Close this stream and the one under it."""
         await self._under.close()
 
-    async def _take(self, frame: Frame) -> None:
-        match frame.opcode:
-            case Opcode.BINARY | Opcode.CONTINUATION:
-                if not self._ended:
-                    self._unread += frame.payload
-            case Opcode.PING:
-                await self._send(Frame(Opcode.PONG, frame.payload))
-            case Opcode.CLOSE:
-                code, reason = websocket.decode_close(frame)
-                if code != websocket.NORMAL_CLOSURE:
-                    raise StreamBroken(f"the peer closed the WebSocket with code {code}{reason and f': {reason}'}")
-                self._ended = True
-            case Opcode.TEXT:
-                raise StreamBroken("the peer sent text over a WebSocket that carries bytes")
-            case Opcode.PONG:
-                pass
-
     async def _send(self, frame: Frame) -> None:
         # A mask must be unpredictable, so that no page can forge requests through a proxy; it is no secret.
         async with self._sending:
             await self._under.write(websocket.encode(frame, os.urandom(4)))
+
+
+def _check_end(closed: Frame | None) -> None:
+    if closed is None:
+        return
+    code, reason = websocket.decode_close(closed)
+    if code != websocket.NORMAL_CLOSURE:
+        raise StreamBroken(f"the peer closed the WebSocket with code {code}{reason and f': {reason}'}")
