@@ -36,9 +36,15 @@ class Sockets:
 
     async def end(self) -> None:
         """End those that are still open, behind the end of the session that used them."""
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+            return  # uvloop ends them itself, and would complain of a handshake that is broken off
+        await self._closed()  # most are about to be
         for left in self._open():
             with suppress(OSError):  # not connected any more
-                left.shutdown(socket.SHUT_RDWR)
+                left.shutdown(socket.SHUT_RD)
+        await self._closed()
+
+    async def _closed(self) -> None:
         for _ in range(_TURNS):
             if not self._open():
                 break
