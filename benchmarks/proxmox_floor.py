@@ -2,8 +2,8 @@
 
 An ideal client does no more than is needed. It knows each template and where each machine goes, sees the end of a task
 in the very moment, and never looks at anything. It keeps to the one rule that is there for the data center's sake: not
-more clones at a time to a storage than Nagaya begins. A machine is up when its guest agent answers, as for Nagaya with
-a token that may not read files in guests.
+more clones at a time to a storage than Nagaya begins. A machine is up when its first start has ended, as for Nagaya
+with a token that may read in guests what cloud-init says.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from nagaya.infrastructure.proxmox.boot import iso9660, nocloud
 from nagaya.infrastructure.proxmox.client.multipart import Upload, multipart
 from nagaya.infrastructure.proxmox.placement.wish import DEFAULT_CLONES
 from nagaya.simulators.proxmox.emulator import Emulator
+from nagaya.simulators.proxmox.guests.passive import FIRST_STEPS
 from nagaya.simulators.proxmox.layouts.demo import POOL, secret
 from nagaya.simulators.proxmox.request import Request
 
@@ -59,7 +60,7 @@ class IdealClient:
         await self._upload(host, vmid)
         await self._ask("PUT", f"{machine}/config", {"ide0": f"local:iso/user-data-{vmid}.iso,media=cdrom"})
         await self._task("POST", f"{machine}/status/start", {})
-        await asyncio.sleep(self.emulator.pace.boot)
+        await asyncio.sleep(FIRST_STEPS * self.emulator.pace.boot)
 
     async def _upload(self, host: str, vmid: int) -> None:
         files = nocloud.seed(self.boot_data, nocloud.meta_data(f"{vmid}", f"m{vmid}"), None)

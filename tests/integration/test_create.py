@@ -103,6 +103,11 @@ def test_on_proxmox_the_only_connection_is_taken_and_what_is_missing_is_named(ta
     no_endpoint = table.nagaya(*ON_PROXMOX, *where, *ADDRESSES)
     assert (no_endpoint.returncode, "--endpoint: the API needs an address" in no_endpoint.stderr) == (2, True)
     whole = (*ON_PROXMOX, *where, *ADDRESSES, "--endpoint", "10.0.0.10")
+    with_prefix = [each.replace("10.0.0.39", "10.0.0.40/24") for each in whole]
+    for more in (("-o", "yaml"), ("--dry-run",), ("--yes",)):
+        refused = table.nagaya(*with_prefix, *more)
+        assert (refused.returncode, refused.stdout) == (2, ""), more
+        assert "Write --addresses 10.0.0.20-10.0.0.40 --prefix 24" in refused.stderr
     too_large = table.nagaya(*whole, "--cores", "500", "--dry-run")
     assert too_large.returncode == 1
     assert "500 needed, and Proxmox VE starts no machine with more" in too_large.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 
 from integration.controlplane.kubeadm_cluster import KubeadmCluster, settled
 from nagaya.api.cluster.machine import MACHINES
+from nagaya.api.controlplane.data_store import DATA_STORES
+from nagaya.binaries.errors import ProvidedMismatch
 from nagaya.cli.output.forecast import told
 from nagaya.infrastructure.proxmox.client import Facts, Proxmox
 from nagaya.insight.foresight.change import Verb
@@ -418,6 +420,57 @@ def test_a_connection_and_a_pool_that_are_missing_are_told_with_what_makes_them(
             assert "names InClusterIPPool dry in .spec.template.spec.network.networkDevices[0].ipPoolRef[0]" in text
 
     play(main())
+
+
+def test_programs_of_a_hosted_control_plane_that_are_missing_are_told_with_the_command_that_provides_them() -> None:
+    asked: list[tuple[str, frozenset[str]]] = []
+
+    def absent(version: str, names: Collection[str]) -> Sequence[str]:
+        asked.append((version, frozenset(names)))
+        if version == "v1.34.1":
+            raise ProvidedMismatch("the folder has others.")
+        return [] if version == "v1.36.3" else sorted(names)
+
+    def plane(name: str, version: str, **spec: Any) -> dict[str, Any]:
+        metadata = {"name": name, "namespace": "default"}
+        api_version = "controlplane.cluster.x-k8s.io/v1alpha1"
+        return {
+            "apiVersion": api_version,
+            "kind": "HostedControlPlane",
+            "metadata": metadata,
+            "spec": {"version": version, **spec},
+        }
+
+    async def scenario(lab: Lab) -> None:
+        files = {"apiVersion": DATA_STORES.api_version, "kind": "DataStore", "metadata": {"name": "files"}}
+        manifests = [
+            {**files, "spec": {"driver": "SQLite"}},
+            plane("there", "v1.36.3"),
+            plane("one", "v1.35.9"),
+            plane("two", "v1.35.9"),
+            plane("three", "v1.35.8", dataStoreRef={"name": "files"}, addons={"konnectivity": {"enabled": True}}),
+            plane("asleep", "v1.35.7", replicas=0),
+            plane("strange", "v1.34.1"),
+        ]
+        given = [Manifest(each, "planes.yaml") for each in manifests]
+        kinds = await read_kinds(lab.client)
+        found = await foresee(lab.client, lab.world, kinds, given, lab.namespace, absent=absent)
+        text = "\n".join(line for line, _ in told(found, None))
+        three = {"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+        assert asked == [
+            ("v1.36.3", three | {"etcd"}),
+            ("v1.35.9", three | {"etcd"}),
+            ("v1.35.8", three | {"kine", "konnectivity-server"}),
+            ("v1.34.1", three | {"etcd"}),
+        ]
+        assert "HostedControlPlane default/one (and 1 more) needs programs of Kubernetes v1.35.9 that are not" in text
+        assert "`nagaya kubernetes install --version v1.35.9 --only control-plane,etcd`" in text
+        assert "`nagaya kubernetes install --version v1.35.8 --only control-plane,kine,konnectivity-server`" in text
+        assert "HostedControlPlane default/strange would not start: the folder has others." in text
+        from_elsewhere, _ = await _plan(lab, *manifests)
+        assert not any("programs" in each.what for each in from_elsewhere.doubts)
+
+    play_embedded(scenario)
 
 
 def test_what_is_as_declared_stays_as_it_is() -> None:

@@ -335,6 +335,9 @@ def test_plan_ends_with_what_a_pipeline_needs_to_know(desk: Desk, tmp_path: Path
     assert desk("plan", "-f", str(bad), "--fail-on", "never").code == 0
     assert desk("plan", "-f", str(tmp_path / "none.yaml")).code == 2
     both = desk("plan", "-f", str(tmp_path))
-    assert (both.code, both.out.count("MachineDeployment default/demo-workers\n")) == (1, 3)
+    assert (both.code, both.out.count("MachineDeployment default/demo-workers\n")) == (1, 2)
+    number = [each["kind"] for each in simulated.manifests()].index("MachineDeployment") + 1
+    places = f"{bad} (object 1), {more} (object 1) and {same} (object {number})"
+    assert f"MachineDeployment default/demo-workers is given 3 times: by {places}." in both.out
     plain = re.sub(r"\x1b\[[0-9;]*m", "", _on_terminal(desk, 70, "why", "demo")).splitlines()
     assert max(len(line.rstrip()) for line in plain) <= 70

@@ -69,6 +69,21 @@ def test_a_second_set_of_controllers_is_refused(plane: RunningServer) -> None:
     assert "nagaya up --without-controllers" in refused.stderr
 
 
+def test_a_plan_tells_which_programs_are_missing_on_the_same_machine(plane: RunningServer, tmp_path: Path) -> None:
+    file = tmp_path / "plane.yaml"
+    content = {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1alpha1",
+        "kind": "HostedControlPlane",
+        "metadata": {"name": "new"},
+        "spec": {"version": "v1.36.99"},
+    }
+    file.write_text(yaml.safe_dump(content))
+    told = run("plan", "-f", str(file), "--kubeconfig", str(plane.kubeconfig))
+    assert told.returncode == 0, told.stderr
+    assert "HostedControlPlane default/new needs programs of Kubernetes v1.36.99 that are not on this" in told.stdout
+    assert "Provide the programs: `nagaya kubernetes install --version v1.36.99 --only control-plane" in told.stdout
+
+
 def test_it_ends_in_order_and_finds_everything_again_with_and_without_controllers() -> None:
     with RunningServer(controllers=True) as server:
         server.stop()

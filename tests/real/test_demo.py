@@ -56,13 +56,13 @@ class Plane:
 @pytest.fixture
 def plane() -> Iterator[Plane]:
     installed_binaries(PROGRAMS)
-    with running() as made:
+    with running("--stop-tenants") as made:
         yield made
 
 
 @contextmanager
-def running() -> Iterator[Plane]:
-    arguments = ["--tenants-address=127.0.0.1", "--stop-tenants"]
+def running(*more: str) -> Iterator[Plane]:
+    arguments = ["--tenants-address=127.0.0.1", *more]
     with RunningServer(arguments, controllers=True) as server:
         # Where `nagaya demo` looks for it, as for any other.
         (server.data_dir / "kubeconfig").symlink_to(server.kubeconfig)
@@ -112,3 +112,15 @@ def test_simulated_machines_join_a_hosted_control_plane(plane: Plane, tmp_path: 
     eventually(lambda: plane.nodes(tenant)[ill] == "False", "the fault shows in the Node")
     plane.command("kubectl", "delete", "cluster", "real", "--timeout=120s")
     assert not plane.command("kubectl", "get", "machines", "-o", "name")
+
+
+def test_what_goes_on_when_it_is_stopped_is_named() -> None:
+    installed_binaries(PROGRAMS)
+    with running() as plane:
+        words = "create cluster real --infrastructure simulated --control-plane hosted --workers 0 --yes"
+        plane.command("nagaya", *words.split())
+        plane.command("nagaya", "describe", "cluster", "real", "--until-available", "--timeout", "120s")
+        plane.server.stop()
+        assert "Hosted control planes that go on without it: default/real. The next start finds" in plane.server.log
+        plane.server.start()
+        plane.command("kubectl", "delete", "cluster", "real", "--timeout=120s")

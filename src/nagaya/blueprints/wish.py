@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from nagaya.blueprints import ranges
+
 SIMULATED: Final = "simulated"
 PROXMOX: Final = "proxmox"
 INFRASTRUCTURES: Final = (PROXMOX, SIMULATED)
@@ -102,6 +104,8 @@ def _of_proxmox(wish: Wish, proxmox: ProxmoxWish) -> list[str]:
     if isinstance(proxmox.endpoint, str) and proxmox.endpoint:
         found += _address("--endpoint", proxmox.endpoint)
     if isinstance(proxmox.addresses, Ranges):
+        endpoint = proxmox.endpoint if isinstance(proxmox.endpoint, str) else ""
+        found += ranges.problems(proxmox.addresses.addresses, proxmox.addresses.prefix, endpoint)
         found += _address("--gateway", proxmox.addresses.gateway)
     for each in proxmox.dns:
         found += _address("--dns", each)

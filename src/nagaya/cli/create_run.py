@@ -179,6 +179,7 @@ async def _work(session: Session, given: Given) -> int | None:
 async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
     """Show what would become of the machines, as `nagaya plan` does. Returns whether it would come to a good end."""
     from nagaya.cli.output.forecast import told_of_machines
+    from nagaya.cli.programs_beside import absent_beside
     from nagaya.insight.foresight.doubts import Severity
     from nagaya.insight.foresight.forecast import foresee
     from nagaya.insight.foresight.rehearsal import Manifest as Rehearsed
@@ -187,7 +188,8 @@ async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
     screen = Screen()
     try:
         rehearsed = [Rehearsed(each, "this command") for each in drafted]
-        found = await foresee(session.client, session.world, await session.kinds(), rehearsed, session.namespace)
+        kinds, absent = await session.kinds(), await absent_beside(session.client)
+        found = await foresee(session.client, session.world, kinds, rehearsed, session.namespace, absent=absent)
     except Forbidden as error:
         # Whoever may make a cluster need not be allowed to see all that a plan looks at.
         note(f"Where its machines would go is not known: {str(error).rstrip('.')}.")

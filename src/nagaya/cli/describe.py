@@ -158,9 +158,10 @@ def _available(picture: Picture) -> bool:
 async def _late(session: Session, name: str, timeout: float) -> str:
     """Why a cluster is not available after all this time."""
     from nagaya.cli.output.age import duration
+    from nagaya.insight.picture.message import one_line
 
     cluster = await session.cluster(await session.kinds(), name)
     condition = cluster.condition("Available")
-    message = "" if condition is None else " ".join(condition.message.split())
+    message = "" if condition is None else one_line(condition.message)
     because = f": {message.rstrip('.')}" if message else ""
     return f"Cluster {name} is not available after {duration(timeout)}{because}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from nagaya.insight.picture.member import Member
     from nagaya.insight.picture.references import Reference
     from nagaya.insight.picture.summary import Summary
+
+
+_SPARE: Final = ("AGE", "VERSION", "PHASE", "CONTROL-PLANE", "WORKERS")
+"""Columns that a narrow terminal goes without, the first before the others."""
 
 
 @click.group()
@@ -46,7 +50,7 @@ def clusters(all_namespaces: bool, output: str | None, management: Management) -
         if output is not None:
             screen.text(printed([_document(each) for each in found], output))
         elif found:
-            screen.table(_table(found, session, all_namespaces))
+            screen.table(_table(found, session, all_namespaces), _SPARE)
         else:
             where = "" if all_namespaces else f" in namespace {session.namespace}. See those of all with -A"
             note(f"There are no Clusters{where}.")

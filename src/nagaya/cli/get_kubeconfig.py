@@ -46,6 +46,7 @@ class Merged:
 
 async def read_kubeconfig(session: Session, name: str) -> str:
     """The text in the Secret of a Cluster. Raises Ended, which says why there is none."""
+    from nagaya.insight.picture.message import one_line
     from nagaya.kube.errors import NotFound
     from nagaya.kube.tenant_secrets import SUFFIX, TENANT_SECRETS, VALUE
 
@@ -55,7 +56,7 @@ async def read_kubeconfig(session: Session, name: str) -> str:
         secret = await session.client.get(TENANT_SECRETS, session.namespace, f"{name}{SUFFIX}")
     except NotFound:
         condition = cluster.condition("ControlPlaneInitialized")
-        message = "" if condition is None else " ".join(condition.message.split())
+        message = "" if condition is None else one_line(condition.message)
         because = f" ({message})" if condition is not None and condition.status != "True" and message else ""
         raise Ended(
             f"Cluster {name} has no kubeconfig yet: the Secret {session.namespace}/{name}{SUFFIX} does not exist. "

@@ -70,7 +70,7 @@ def lint(
       nagaya lint --explain L2
     """
     if explain is not None:
-        _explain(explain)
+        _explain(explain, output)
         return
     if bool(sources) == bool(cluster):
         raise click.UsageError("Name either manifests with -f FILE, or a running tenant with --cluster NAME.")
@@ -146,14 +146,20 @@ async def _of_cluster(session: Session, cluster: str) -> Manifests:
     return Manifests([*above.objects, *below.objects], complete=not refused)
 
 
-def _explain(identifier: str) -> None:
+def _explain(identifier: str, output: str | None) -> None:
     from nagaya.cloud.lint.catalog import CHECKS, check_of
 
     found = check_of(identifier)
     if found is None and identifier != "all":
         raise click.UsageError(f"There is no check {identifier}: there are {', '.join(each.id for each in CHECKS)}.")
-    screen = Screen()
-    for each in CHECKS if found is None else (found,):
+    screen, checks = Screen(), CHECKS if found is None else (found,)
+    if output is not None:
+        told = [
+            {"check": each.id, "title": each.title, "worst": str(each.worst), "lesson": each.lesson} for each in checks
+        ]
+        screen.text(printed(told, output))
+        return
+    for each in checks:
         screen.line(f"{each.id}: {each.title} (at worst: {each.worst})", "bold")
         screen.line(f"\n{each.lesson}\n")
 

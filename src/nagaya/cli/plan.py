@@ -68,10 +68,11 @@ def plan(
     async def work(session: Session) -> int | None:
         from nagaya.cli.output.document import printed
         from nagaya.cli.output.screen import Screen
+        from nagaya.cli.programs_beside import absent_beside
         from nagaya.insight.foresight.forecast import foresee
 
-        kinds = await session.kinds()
-        found = await foresee(session.client, session.world, kinds, manifests, session.namespace)
+        kinds, absent = await session.kinds(), await absent_beside(session.client)
+        found = await foresee(session.client, session.world, kinds, manifests, session.namespace, absent=absent)
         screen = Screen()
         if output is not None:
             screen.text(printed(found.document(), output))
@@ -98,10 +99,10 @@ def _read(sources: tuple[str, ...], recursive: bool) -> list[Manifest]:
 
     try:
         found = [
-            Manifest(each, name)
+            Manifest(each, name, number)
             for source in sources
             for name, content in texts(source, recursive=recursive)
-            for each in documents.read(content, name)
+            for number, each in enumerate(documents.read(content, name), 1)
         ]
     except documents.ManifestError as error:
         _stop(str(error))

@@ -7,14 +7,20 @@ it: whoever can read it talks to the process that wrote it last.
 
 from __future__ import annotations
 
+import re
 import socket
-from os import getpid
+from collections.abc import Mapping
+from os import fsdecode, getpid
+from pathlib import Path
+from typing import Final
 
 from nagaya.clusters.leases import BESIDE_API
 from nagaya.kube.client import Client
 from nagaya.kube.election import LEASES
 from nagaya.kube.errors import Forbidden, NotFound
 from nagaya.kube.patches import Apply
+
+_HOLDER: Final = re.compile(r"process (?P<pid>\d+) on (?P<host>.+)")
 
 
 async def announce(client: Client) -> None:
@@ -38,3 +44,23 @@ async def announced(client: Client) -> str:
         return (await client.get(LEASES, *BESIDE_API)).spec.holder_identity or ""
     except (NotFound, Forbidden):
         return ""
+
+
+async def environment(client: Client) -> Mapping[str, str] | None:
+    """The variables with which the process that runs them was started, if it is on this machine and we may look.
+
+    None if it is not: what is on the machine of the controllers cannot be seen from here then.
+    """
+    told = _HOLDER.fullmatch(await announced(client))
+    if told is None or told["host"] != socket.gethostname():
+        return None
+    return _environment(int(told["pid"]))
+
+
+def _environment(pid: int) -> Mapping[str, str] | None:
+    try:
+        given = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    pairs = (fsdecode(each).partition("=") for each in given.split(b"\0"))
+    return {name: value for name, equals, value in pairs if equals}

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import gc
 import resource
-import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,11 @@ import click
 from nagaya.apiserver.server import ApiServer
 from nagaya.cli import heap, presence, server_start
 from nagaya.cli.in_process import InProcessTransport
+from nagaya.cli.other_terminal import exports
 from nagaya.cli.signals import Signals
 from nagaya.kube.client import Client
-from nagaya.kube.errors import ServerError
+from nagaya.kube.errors import ApiError, ServerError
+from nagaya.kube.key import Key
 from nagaya.kube.transport import Transport
 from nagaya.pki import kubeconfig as kubeconfigs
 from nagaya.world import World
@@ -142,7 +143,23 @@ class _Process:
         """End the controllers."""
         if self._controllers is not None:
             await self._controllers.close()
+            if not self._settings.stop_tenants:
+                await self._tell_what_goes_on()
         await self._client.close()
+
+    async def _tell_what_goes_on(self) -> None:
+        from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES
+
+        try:
+            planes = (await self._client.list(HOSTED_CONTROL_PLANES)).items
+        except ApiError:
+            return  # the kind is not installed yet: it was stopped at its very start
+        names = [str(Key.of(each)) for each in planes if each.status.replicas]
+        if names:
+            click.echo(
+                f"Hosted control planes that go on without it: {', '.join(names)}. The next start finds them; with "
+                "--stop-tenants they are stopped, too."
+            )
 
     def _write_kubeconfig(self, url: str) -> None:
         file = self._settings.kubeconfig
@@ -153,11 +170,11 @@ class _Process:
             raise click.ClickException(f"cannot write {file}: {error.strerror}. {remedy}") from error
 
     def _tell_next(self) -> None:
-        kubeconfig = shlex.quote(str(self._settings.kubeconfig.absolute()))
         if self._settings.controllers and self._guest is None:
             click.echo("The controllers run.")
         click.echo("\nNext, in another terminal:")
-        click.echo(f"  export KUBECONFIG={kubeconfig}")
+        for line in exports(self._settings.kubeconfig):
+            click.echo(f"  {line}")
         click.echo("  kubectl get ns")
         if self._settings.controllers:
             click.echo("  nagaya create cluster first --infrastructure simulated --control-plane kubeadm --workers 2")

@@ -65,9 +65,24 @@ class StateMetrics(Collector):
                 yield from _replicas(prefix, objects)
             if kind is CLUSTERS:
                 yield _paused(objects)
+                yield self._sleeping(objects)
             if kind is MACHINES:
                 yield _machine_info(objects)
         yield from self._tenants()
+
+    def _asleep(self) -> set[tuple[str, str]]:
+        """Clusters whose hosted control plane is declared to be stopped, by namespace and name."""
+        if not self._cache.has(HOSTED_CONTROL_PLANES):
+            return set()
+        planes = self._cache.list(HOSTED_CONTROL_PLANES)
+        return {(each.metadata.namespace, _cluster(each)) for each in planes if each.spec.replicas == 0}
+
+    def _sleeping(self, clusters: Iterable[Any]) -> Metric:
+        text, asleep = "1 if the cluster's hosted control plane is declared to be stopped.", self._asleep()
+        family = GaugeMetricFamily("nagaya_cluster_asleep", text, labels=_IDENTITY)
+        for each in clusters:
+            family.add_metric(_identity(each), float((each.metadata.namespace, each.metadata.name) in asleep))
+        return family
 
     def _tenants(self) -> Iterator[Metric]:
         labels = ("namespace", "cluster")
@@ -75,8 +90,11 @@ class StateMetrics(Collector):
         seen = GaugeMetricFamily(
             "nagaya_tenant_last_answer_timestamp_seconds", "When a tenant's API last answered a probe.", labels=labels
         )
+        asleep = self._asleep()
         for key in self._remotes.wanted():
             probe, where = self._remotes.probe(key), (key.namespace, key.name)
+            if where in asleep:
+                continue  # that nobody answers is as declared
             up.add_metric(where, float(self._remotes.get(key) is not None and not probe.failures))
             if probe.last_success is not None:
                 seen.add_metric(where, probe.last_success.timestamp())
@@ -86,11 +104,13 @@ class StateMetrics(Collector):
 
 def _identity(obj: Any) -> tuple[str, ...]:
     metadata = obj.metadata
+    return (metadata.namespace, metadata.name, metadata.uid, _cluster(obj))
+
+
+def _cluster(obj: Any) -> str:
     if isinstance(obj, Cluster):
-        cluster = metadata.name
-    else:
-        cluster = metadata.labels.get(CLUSTER_NAME) or getattr(obj.spec, "cluster_name", "")
-    return (metadata.namespace, metadata.name, metadata.uid, cluster)
+        return obj.metadata.name
+    return str(obj.metadata.labels.get(CLUSTER_NAME) or getattr(obj.spec, "cluster_name", ""))
 
 
 def _created(prefix: str, objects: Iterable[Any]) -> Metric:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES
+from nagaya.kube.patches import Merge
 from support.lab import Lab, Scenario
 from support.manifests.simulated import Simulated
 
@@ -43,5 +46,35 @@ def test_figures_follow_a_cluster_from_its_creation_to_its_end(play: Play) -> No
         await lab.gone("demo")
         assert told("capi_cluster_status_phase", phase="Deleting", **who) is None
         assert told("nagaya_tenant_up", cluster="demo") is None
+
+    play(scenario)
+
+
+def test_nobody_is_told_to_be_down_who_sleeps_as_declared(play: Play) -> None:
+    async def scenario(lab: Lab) -> None:
+        def told(figure: str, **labels: str) -> float | None:
+            return lab.plane.metrics.registry.get_sample_value(figure, {"namespace": lab.namespace, **labels})
+
+        await lab.create(*Simulated("demo", lab.namespace, workers=0).manifests())
+        cluster = await lab.available("demo")
+        who = {"name": "demo", "uid": cluster.metadata.uid, "cluster_name": "demo"}
+        assert (told("nagaya_cluster_asleep", **who), told("nagaya_tenant_up", cluster="demo")) == (0, 1)
+        # As in a process that hosts control planes. This one belongs to the Cluster by its label, and nobody runs it.
+        lab.plane.manager.cache.start(HOSTED_CONTROL_PLANES)
+        metadata = {"name": "plane", "namespace": lab.namespace, "labels": {CLUSTER_NAME: "demo"}}
+        spec = {"version": "v1.36.3", "replicas": 0}
+        await lab.client.create(HOSTED_CONTROL_PLANES, {"metadata": metadata, "spec": spec})
+
+        async def sleeps() -> bool:
+            return told("nagaya_cluster_asleep", **who) == 1
+
+        async def is_awake() -> bool:
+            return told("nagaya_cluster_asleep", **who) == 0
+
+        await lab.until("the cluster sleeps", sleeps)
+        assert told("nagaya_tenant_up", cluster="demo") is None
+        await lab.client.patch(HOSTED_CONTROL_PLANES, lab.namespace, "plane", Merge({"spec": {"replicas": 1}}))
+        await lab.until("the cluster is awake", is_awake)
+        assert told("nagaya_tenant_up", cluster="demo") == 1
 
     play(scenario)

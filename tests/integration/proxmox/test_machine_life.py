@@ -7,7 +7,10 @@ import asyncio
 import pytest
 
 from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
+from nagaya.api.proxmox.proxmox_machine import TASK_BEGUN
 from nagaya.infrastructure.proxmox.privileges.setup import setup
+from nagaya.insight.story.tasks import named_in
+from support.proxmox_machine_seen import events
 from support.proxmox_rights import SCOPE, go_on_with
 from support.proxmox_yard import Yard, play
 
@@ -49,6 +52,26 @@ def test_boot_data_are_removed_when_the_machine_has_its_node() -> None:
         assert [each.id for each in datacenter.volumes.values() if "user-data" in each.id] == []
         guest = datacenter.guests[made.spec.virtual_machine_id or 0]
         assert "user-data" not in str(guest.config)
+
+    play(scenario)
+
+
+def test_every_task_of_a_machine_is_told_in_an_event_that_outlives_it() -> None:
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("a")
+        await yard.provisioned("a")
+        await yard.node_joined("a")
+        await asyncio.sleep(30)
+        await yard.delete("a")
+        await yard.gone("a")
+        told = await events(yard, "a", TASK_BEGUN)
+        types = [named_in(each)[0].type for each in told]
+        assert [types[0], types[-1]] == ["qmclone", "qmdestroy"]
+        assert {"imgcopy", "qmstart", "qmstop"} <= set(types)
+        assert all(each.endswith(":)") and ". (UPID:" in each for each in told)
+        assert "The VM is started on" in told[types.index("qmstart")]
+        assert "The boot data are removed" in told[types.index("imgdel")]
 
     play(scenario)
 

@@ -131,6 +131,7 @@ def test_templates_are_found_by_the_version_unless_a_plain_image_is_named() -> N
         (on_proxmox(dns=()), ["--dns: machines with addresses from a pool need a name server"]),
         (on_proxmox(endpoint=""), ["--endpoint: the API needs an address that no machine has"]),
         (on_proxmox(endpoint="api.example"), ["--endpoint: 'api.example' is no IP address."]),
+        (on_proxmox(addresses=Ranges(("10.0.0.20-10.0.0.40/24",), "router")), ["--addresses: ", "--gateway: "]),
         (on_proxmox(image="debian-13", template_tags=("gpu",)), ["leave out --template-tag"]),
     ],
 )

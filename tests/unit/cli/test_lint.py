@@ -131,6 +131,9 @@ def test_a_check_is_explained() -> None:
     assert result.output.startswith("L7: ")
     assert "maxUnavailable" in result.output
     assert _run("--explain", "all").output.count("(at worst: ") == 26
+    (told,) = json.loads(_run("--explain", "l7", "-o", "json").stdout)
+    assert (told["check"], "maxUnavailable" in told["lesson"]) == ("L7", True)
+    assert len(yaml.safe_load(_run("--explain", "all", "-o", "yaml").stdout)) == 26
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,26 @@ def test_without_a_variable_it_is_in_the_home(tmp_path: Path, monkeypatch: pytes
     (tmp_path / ".kube").mkdir()
     write(tmp_path / ".kube" / "config", config())
     assert kubeconfig.load().server == "https://host:6443"
+
+
+@pytest.mark.parametrize("variable", [True, False], ids=["KUBECONFIG", "home"])
+def test_a_folder_that_may_not_be_looked_into_is_told_and_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
+) -> None:
+    file = tmp_path / ".kube" / "config"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(file) if variable else "")
+
+    def denied(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(
+            errno.EACCES, "Permission denied", str(path)
+        )  # as for all but root, who may look anywhere
+
+    monkeypatch.setattr(Path, "stat", denied)
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(KubeconfigError) as caught:
+        kubeconfig.load()
+    assert str(caught.value) == f"{file}: Permission denied. Name a kubeconfig that can be read."
 
 
 def test_impersonation_is_read() -> None:

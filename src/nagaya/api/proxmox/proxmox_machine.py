@@ -22,6 +22,9 @@ VM_NOT_FOUND: Final = "notfound"
 VM_PENDING: Final = "pending"
 VM_READY: Final = "ready"
 
+TASK_BEGUN: Final = "TaskBegun"
+"""The reason of Events that tell of a task of Proxmox VE: what it is for, then its name in parentheses."""
+
 DEFAULT_ADDRESSES: Final = "default"
 """In place of a device: the addresses that the cluster's pools gave, whichever devices have them."""
 

@@ -22,6 +22,7 @@ from nagaya.cli.demo.data_center import FOLDER, data_center, forget, runs
 from nagaya.cli.demo.objects import CLUSTER, NAMESPACE
 from nagaya.cli.demo.programs import COMMAND, lacking
 from nagaya.cli.demo.tenant import DemoTenant
+from nagaya.cli.other_terminal import exports
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.session import Management, Session
 from nagaya.kube.client import Client
@@ -120,7 +121,8 @@ class Demo:
     def _tell_next(self, why: str) -> None:
         tenant = shlex.quote(str((self.data_dir / KUBECONFIG).absolute()))
         click.echo(f"\nThe tenant {'(simulated) ' if why else ''}is up. Next, in another terminal:")
-        click.echo(f"  export KUBECONFIG={shlex.quote(str(self.management.absolute()))}")
+        for line in exports(self.management):
+            click.echo(f"  {line}")
         click.echo(f"  nagaya describe cluster {CLUSTER} -n {NAMESPACE} --watch")
         click.echo(f"  kubectl scale machinedeployment {CLUSTER}-workers -n {NAMESPACE} --replicas=3")
         click.echo(f"  kubectl --kubeconfig {tenant} get nodes,pods --all-namespaces")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nagaya.insight.foresight.forecast import ClusterForecast, Forecast
     from nagaya.insight.foresight.landing import Landing
 
+_INDENT: Final = "  "
+_SPARE: Final = ("DISK", "MEMORY", "CPUS", "OF", "VERSION")
+"""Columns that a narrow terminal goes without, the first before the others."""
 _MARKS: Final = {Verb.CREATE: "+", Verb.CHANGE: "~", Verb.KEEP: "=", Verb.REFUSE: "!"}
 _STYLES: Final = {Verb.CREATE: "green", Verb.CHANGE: "yellow", Verb.KEEP: "bright_black", Verb.REFUSE: "bold red"}
 _WORDS: Final = {Verb.CREATE: "created", Verb.CHANGE: "changed", Verb.KEEP: "as they are", Verb.REFUSE: "refused"}
@@ -59,20 +62,20 @@ def _cluster(cluster: ClusterForecast, width: int | None) -> Iterator[Line]:
         yield f"{title}: no machine comes or goes ({cluster.before} are there).", "bold"
         yield "", ""
         return
-    yield (
-        (
-            f"{title}: {cluster.before} -> {cluster.after} machines; {made} made, {gone} deleted, in this order "
-            f"(at most {cluster.rollout.most} at a time):"
-        ),
-        "bold",
+    said = (
+        f"{title}: {cluster.before} -> {cluster.after} machines; {made} made, {gone} deleted, in this order "
+        f"(at most {cluster.rollout.most} at a time):"
     )
+    yield from sentence("", said, width, "bold")
     header = ("", "MACHINE", "OF", "VERSION")
     table = Table((*header, "HOST", "CPUS", "MEMORY", "DISK") if cluster.landings else header)
     for number, move in enumerate(cluster.moves, 1):
         cells = (f"{number:>3}. {'+' if move.made else '-'}", move.machine, move.owner, move.version or "-")
         table.add(*cells, *(_landing(cluster.landings.get(move.machine), made=move.made) if cluster.landings else ()))
+    if width is not None:
+        table = table.within(width - len(_INDENT), _SPARE)
     for line in table.plain().splitlines():
-        yield f"  {line}", ""
+        yield f"{_INDENT}{line}", ""
     yield "", ""
     if cluster.hosts_unknown:
         yield from sentence("  ", f"Hosts are not known: {cluster.hosts_unknown.rstrip('.')}.", width, "yellow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,10 +24,11 @@ class Screen:
         self.terminal = _is_terminal() if terminal is None else terminal
         self._console: Console | None = None
 
-    def table(self, table: Table) -> None:
-        """Print a table."""
+    def table(self, table: Table, spare: Sequence[str] = ()) -> None:
+        """Print a table. `spare` are columns that a terminal which is too narrow goes without, the first before the
+        others."""
         if self.terminal:
-            self.console.print(table.rich())
+            self.console.print(table.within(self.console.width, spare).rich())
         else:
             self.text(table.plain())
 

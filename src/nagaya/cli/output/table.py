@@ -64,6 +64,19 @@ class Table:
         """Columns that the widest line takes."""
         return max(map(len, self.plain().splitlines()))
 
+    def within(self, width: int, spare: Sequence[str]) -> Table:
+        """A table of so many columns of text, if that can be: without some of the `spare` ones, the first before the
+        others. Half a name is of no use to anybody."""
+        found = self
+        for title in spare:
+            if found.width <= width:
+                break
+            if title in found.header:
+                at = found.header.index(title)
+                rows = [(*row[:at], *row[at + 1 :]) for row in found.rows]
+                found = Table((*found.header[:at], *found.header[at + 1 :]), rows)
+        return found
+
     def rich(self) -> RichTable:
         """For terminals."""
         from rich.table import Table as RichTable

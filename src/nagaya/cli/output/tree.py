@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 HEADER: Final = ("NAME", "REPLICAS", "AVAILABLE", "READY", "UP TO DATE", "STATUS", "REASON", "SINCE", "MESSAGE")
 NARROW_HEADER: Final = ("NAME", "READY", "STATUS", "REASON", "SINCE")
+SPARE: Final = ("SINCE", "REASON")
+"""What is left out before names are cut."""
 MESSAGE_WIDTH: Final = 100
 LEAST_MESSAGE: Final = 60
 """Columns that messages need beside the others; with less they go below."""
@@ -69,20 +71,22 @@ def narrow_tree(root: Branch, now: datetime, width: int) -> Text:
     """The whole tree in so many columns, as far as its names allow."""
     from rich.text import Text
 
-    rows: list[tuple[tuple[Cell, ...], str]] = []
-    for line in _lines(root, "", "", root.namespace):
+    rows = list(_lines(root, "", "", root.namespace))
+    table = Table(NARROW_HEADER)
+    for line in rows:
         cells = (_NOTHING,) * 3 if line.state is None else _state(line.state, now)
-        message = "" if line.state is None else line.state.message
-        rows.append(((line.name, Cell(_ready(line.counts)), *cells), message))
-    columns = zip(*(row for row, _ in rows), strict=True)
+        table.add(line.name, _ready(line.counts), *cells)
+    table = table.within(width, SPARE)
+    columns = zip(*table.rows, strict=True)
     widths = [
         max(len(title), *(len(cell.whole) for cell in column))
-        for title, column in zip(NARROW_HEADER, columns, strict=True)
+        for title, column in zip(table.header, columns, strict=True)
     ]
     widths[0] = min(widths[0], max(LEAST_NAME, width - sum(size + len(GAP) for size in widths[1:])))
-    header = GAP.join(title.ljust(size) for title, size in zip(NARROW_HEADER, widths, strict=True)).rstrip()
+    header = GAP.join(title.ljust(size) for title, size in zip(table.header, widths, strict=True)).rstrip()
     text = Text().append(header, "bold")
-    for row, message in rows:
+    for row, line in zip(table.rows, rows, strict=True):
+        message = _told_below(line.state, with_reason="REASON" not in table.header)
         text.append("\n")
         for cell, size in zip(row, widths, strict=True):
             text.append(cell.lead, "bright_black").append(_cut(cell.text, size - len(cell.lead)), cell.style)
@@ -92,6 +96,12 @@ def narrow_tree(root: Branch, now: datetime, width: int) -> Text:
         for each in paragraph(message, max(20, width - len(before))).split("\n") if message else ():
             text.append(f"\n{before}", "bright_black").append(each, "italic")
     return text
+
+
+def _told_below(state: State | None, *, with_reason: bool) -> str:
+    if state is None:
+        return ""
+    return state.message or (state.reason if with_reason and state.good is False else "")
 
 
 def fits(table: Table, width: int) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _USER: Final = re.compile(r"[^@!\s]+@[^@!\s]+")
 _TOKEN: Final = re.compile(r"[^@!=\s]+@[^@!=\s]+![^@!=\s]+")
+_POOL: Final = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}")
 
 
 @click.command()
@@ -157,6 +158,7 @@ def connect(
     if rest["token"] and rest["rotate"]:
         raise click.UsageError("--rotate makes a token, and --token brings one: give one of them.")
     _check_names(rest["user"], rest["service_user"], rest["token"])
+    _check_pools(pool, template_pool)
     if rest["token"] and rest["dry_run"]:
         raise click.UsageError("--token changes nothing in Proxmox VE: --dry-run has nothing to show.")
     scope = Scope(
@@ -197,6 +199,17 @@ def _check_names(user: str, service_user: str | None, token: str | None) -> None
             "user@realm!name. The secret is asked for, or read from --secret-file.",
             param_hint="--token",
         )
+
+
+def _check_pools(pool: str | None, template_pool: str | None) -> None:
+    """Proxmox VE would refuse the name in the midst of what is planned."""
+    for option, name in (("--pool", pool), ("--template-pool", template_pool)):
+        if name is not None and not _POOL.fullmatch(name):
+            raise click.BadParameter(
+                f"{name!r} is no name of a pool. Take letters, digits, dots, hyphens and underscores; a pool in "
+                "another one is written OUTER/INNER, at most three deep.",
+                param_hint=option,
+            )
 
 
 def _features(scope: Scope, boot_data: str, *, ha: bool, with_images: bool) -> tuple[Feature, ...]:

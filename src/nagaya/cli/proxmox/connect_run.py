@@ -23,7 +23,7 @@ from nagaya.infrastructure.proxmox.client import BadFacts, Endpoint, Facts, Prox
 from nagaya.infrastructure.proxmox.client import facts as reading
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError, Unauthorized
 from nagaya.infrastructure.proxmox.client.http import HttpTransport
-from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unsuitable
+from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unseen, Unsuitable
 from nagaya.infrastructure.proxmox.connection.establishing.establish import (
     Established,
     Incomplete,
@@ -106,6 +106,8 @@ async def run(settings: Settings) -> None:
         new = "If the host has another certificate now, give --fingerprint or --ca-file."
         what_next = new if is_distrusted(error) else _UNREACHED
         raise Ended(f"{error} {what_next}", ExitCode.UNREACHABLE) from error
+    except Unseen as error:
+        raise Ended(str(error), ExitCode.INCOMPLETE) from error
     except (ProxmoxError, Unsuitable) as error:
         raise Ended(str(error), ExitCode.PROBLEM) from error
     except (NotManaged, ApiError, NoAnswer) as error:

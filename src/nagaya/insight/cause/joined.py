@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from nagaya.insight.cause.cause import Cause, Weight
+from nagaya.insight.cause.leaf import REPLACED
 from nagaya.insight.cause.step import Step
 
 _OWN: Final = re.compile(r"UPID:\S+|\bVM \d+")
@@ -24,7 +25,8 @@ def joined(found: Iterable[Cause]) -> tuple[Cause, ...]:
     """Each cause once, the most important first: then those that more objects suffer from, then as they were found."""
     everything = [_short(each) for each in found]
     causes = _together(_once([each for each in everything if not each.late] or everything))
-    return tuple(sorted(causes, key=lambda each: (each.weight, -_reach(each))))
+    # What waits for its turn to be replaced explains least of all that is on its way.
+    return tuple(sorted(causes, key=lambda each: (each.weight, each.deepest.says == REPLACED, -_reach(each))))
 
 
 def _short(cause: Cause) -> Cause:
@@ -76,7 +78,9 @@ def _one(alike: Sequence[Cause]) -> Cause:
     steps = tuple(_step([each.steps[at] for each in alike]) for at in range(len(first.steps)))
     deepest, name = steps[-1], first.deepest.name
     headline = first.headline.replace(f"{first.deepest.kind} {name}", deepest.subject, 1)
-    if first.weight is Weight.WORKING:
+    if deepest.says == REPLACED:
+        headline = f"{deepest.sentence}: {first.headline.partition(': ')[2]}"
+    elif first.weight is Weight.WORKING:
         headline = f"{deepest.subject} are on their way; {name}: {headline.partition(': ')[2] or headline}"
     also = tuple(dict.fromkeys(title for each in alike for title in each.also))[:ALSO]
     return replace(first, steps=steps, headline=headline, also=also)

@@ -14,10 +14,11 @@ from nagaya.insight.cause.attention import PATIENCE, START
 from nagaya.insight.cause.cause import Cause, Weight
 from nagaya.insight.cause.deletion import finalizers, hooks, strangers
 from nagaya.insight.cause.remedies import REMEDIES, further, remedy
-from nagaya.insight.cause.step import listed, plain, step
+from nagaya.insight.cause.step import listed, step
 from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.cause.task import meaning
 from nagaya.insight.picture.member import Member
+from nagaya.insight.picture.message import one_line
 from nagaya.insight.picture.references import Reference, reference_at
 from nagaya.insight.story.tasks import named_in
 
@@ -32,6 +33,8 @@ _HOLDING: Final = {
     "InternalError": Weight.FAILED,
 }
 """Why a deletion does not go on by itself; for other reasons it does."""
+REPLACED: Final = "is to be replaced"
+"""What a machine does that works and is not as its owner wants machines now."""
 _TEMPLATES: Final = (
     ("spec", "template", "spec", "infrastructureRef"),
     ("spec", "template", "spec", "bootstrap", "configRef"),
@@ -42,9 +45,11 @@ _TEMPLATES: Final = (
 
 def of_condition(around: Surroundings, member: Member, bad: Condition, weight: Weight, more: str = "") -> Cause:
     """What a condition says, explained by the task of Proxmox VE that its message names."""
-    message = _with_names(member, plain(bad.message).rstrip("."))
+    message = _with_names(member, one_line(bad.message).rstrip("."))
     headline = f"{member.title}: {message or f'{bad.type} is {bad.status} ({bad.reason})'}"
     says = f"is being deleted ({bad.reason})" if bad.type == "Deleting" else _says(bad)
+    if (member.kind, bad.type) == ("Machine", "UpToDate") and weight is Weight.WORKING:
+        headline, says = f"{member.title} {REPLACED}: {message or bad.reason}", REPLACED
     evidence = (more,) if more else ()
     cause = Cause((step(member, says, bad),), weight, headline, remedy(member, bad, weight), evidence)
     tasks = named_in(bad.message)
@@ -118,11 +123,11 @@ def by_contract(member: Member) -> Iterator[Cause]:
     if failure:
         told = f"status.failureReason is {member.text('status', 'failureReason') or 'not given'}."
         leaf = step(member, "has failed for good")
-        yield Cause((leaf,), Weight.FAILED, f"{member.title}: {plain(failure)}", further(member), (told,))
+        yield Cause((leaf,), Weight.FAILED, f"{member.title}: {one_line(failure)}", further(member), (told,))
         return
     if member.kind == PROXMOX_VIRTUAL_MACHINES.kind and (said := member.text("status", "message")):
         leaf = step(member, f"is {member.text('status', 'phase') or 'there'}")
-        yield Cause((leaf,), Weight.HELD, f"{member.title}: {plain(said).rstrip('.')}")
+        yield Cause((leaf,), Weight.HELD, f"{member.title}: {one_line(said).rstrip('.')}")
         return
     done = (
         member.object.at("status", "initialization", "provisioned"),
@@ -192,7 +197,7 @@ def _says(condition: Condition) -> str:
 
 
 def _told(condition: Condition) -> str:
-    message = plain(condition.message).rstrip(".")
+    message = one_line(condition.message).rstrip(".")
     return f"{condition.type} is {condition.status} ({condition.reason}){f': {message}' if message else ''}."
 
 

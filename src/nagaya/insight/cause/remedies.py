@@ -95,6 +95,8 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("ProxmoxCluster", "MissingControlPlaneEndpoint"): "Set spec.controlPlaneEndpoint, or wait for the control plane "
     "provider to do it.",
     ("ProxmoxCluster", "SecretMissing"): "Create the Secret in spec.credentialsRef.",
+    ("ProxmoxMachine", "WaitingForProxmox"): "Proxmox VE is asked again by itself. `nagaya proxmox check` says step by "
+    "step what is wrong with the connection to it.",
     ("ProxmoxMachine", "WaitingForVMID"): "Widen vmIDRange if all of it is taken.",
     ("ProxmoxMachine", "PoweringOnFailed"): "Mend in Proxmox VE what its task complains of, and it is tried again by "
     "itself. If the machine asks for what no host has, such as processors, have its owner name a "
@@ -134,6 +136,7 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
         "ProxmoxConnection",
         "CertificateNotTrusted",
     ): "Run `nagaya proxmox connect`, which shows the certificate and asks.",
+    ("ProxmoxConnection", "NotProxmox"): "Correct spec.endpoints: https://HOST:8006 of a host of Proxmox VE.",
     ("ProxmoxConnection", "DatacenterChanged"): "Correct spec.endpoints, or make another ProxmoxConnection.",
     ("SimulatedMachine", "DeletionFailed"): "Take the fault out of spec.faults.",
     ("SimulatedMachine", "BootFailed"): "Take the fault out of spec.faults, and delete the Machine.",
@@ -156,6 +159,8 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], str]] = {
     "-a` there.",
 }
 """Of kinds whose reasons have other pages."""
+_HALF_MADE: Final = ("ProxmoxMachine", "WaitingForProxmox")
+"""What a machine says, too, whose host went off while it was made."""
 
 
 def remedy(member: Member, condition: Condition, weight: Weight) -> str:
@@ -164,6 +169,8 @@ def remedy(member: Member, condition: Condition, weight: Weight) -> str:
     if known is _INSTALL and (version := member.text("spec", "version")):
         given = f"--version {version} --only control-plane"
         return f"Provide the programs: `nagaya kubernetes install {given}`. Or choose a version that can be had."
+    if (member.kind, condition.reason) == _HALF_MADE and _host_is_off(member):
+        return REMEDIES["ProxmoxMachine", "HostUnreachable"]
     if known is not None:
         return known
     if weight is Weight.HELD and " does not exist" in condition.message:
@@ -173,6 +180,11 @@ def remedy(member: Member, condition: Condition, weight: Weight) -> str:
     if weight is Weight.UNKNOWN or condition.reason == "InternalError":
         return further(member)
     return ""
+
+
+def _host_is_off(machine: Member) -> bool:
+    health = machine.condition("VirtualMachineHealthy")
+    return health is not None and health.reason == "HostUnreachable"
 
 
 def further(member: Member) -> str:

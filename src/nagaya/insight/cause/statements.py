@@ -17,7 +17,7 @@ def statement(member: Member, condition: Condition | None = None) -> Step:
         return step(member, "is being deleted", since=member.metadata.deletion_timestamp)
     sums = next((found for type in ("Available", "Ready") if (found := member.condition(type)) is not None), None)
     if member.kind in _GROUPS:
-        return step(member, _counted(member), sums or condition)
+        return step(member, _counted(member), sums if sums is not None and sums.status != "True" else condition)
     if sums is not None and sums.status != "True":
         word = "available" if sums.type == "Available" else "ready"
         return step(member, f"is not {word}" if sums.status == "False" else f"is not known to be {word}", sums)
@@ -31,7 +31,14 @@ def statement(member: Member, condition: Condition | None = None) -> Step:
 def _counted(group: Member) -> str:
     wanted = group.number("spec", "replicas")
     field, word = ("readyReplicas", "ready") if group.kind == "MachineSet" else ("availableReplicas", "available")
-    there = group.number("status", field) or 0
-    if wanted is None or there >= wanted:
+    there, current = group.number("status", field) or 0, group.number("status", "upToDateReplicas")
+    if wanted is None:
         return "has machines that are not ready"
-    return f"has {there} of {wanted} machines {word}"
+    if there < wanted:
+        return f"has {there} of {wanted} machines {word}"
+    if current is not None and current < wanted:
+        return f"has {current} of {wanted} machines up to date"
+    more = (group.number("status", "replicas") or 0) - wanted
+    if more > 0:
+        return f"has {more} machine{'s' if more > 1 else ''} more than it is to have"
+    return "has machines that are not ready"

@@ -58,11 +58,6 @@ def step(member: Member, says: str, condition: Condition | None = None, since: d
     return Step(member.kind, member.namespace, member.name, says, since, condition, member.uid)
 
 
-def plain(text: str) -> str:
-    """Text on one line."""
-    return " ".join(text.split())
-
-
 def listed(names: Sequence[str]) -> str:
     """Some names, and how many more."""
     more = f", ... ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""

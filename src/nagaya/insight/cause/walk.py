@@ -23,6 +23,8 @@ from nagaya.insight.cause.step import step
 from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.picture.member import Member
 
+_NOT_SEEN: Final = "InspectionFailed"
+"""Why a machine does not know how it is; so it is with every new one, too."""
 STARTING: Final = timedelta(minutes=10)
 """How long a new machine has for its Node to be ready, as for MachineHealthChecks that say nothing else."""
 
@@ -108,12 +110,20 @@ class _Walk:
             yield from awaited
             return
         weight = Weight.WORKING if self._starts(member, bad) else weight_of(bad)
+        if bad.reason == _NOT_SEEN and self._has_been_seen(member):
+            weight = Weight.UNKNOWN
         yield leaf.of_condition(self._around, member, bad, weight)
 
     def _starts(self, member: Member, bad: Condition) -> bool:
         """Whether a Node that is not ready belongs to a machine that is new: it takes a while."""
         born = member.metadata.creation_timestamp
         return bad.type in ("NodeReady", "NodeHealthy") and born is not None and self._around.now - born < STARTING
+
+    def _has_been_seen(self, machine: Member) -> bool:
+        """Whether a machine has had its Node for long: what cannot be looked at there now is not on its way."""
+        born = machine.metadata.creation_timestamp
+        joined = bool(machine.text("status", "nodeRef", "name"))
+        return joined and born is not None and self._around.now - born >= STARTING
 
     def _deletion(self, member: Member) -> Iterator[Cause]:
         above = step(member, "is being deleted", since=member.metadata.deletion_timestamp)

@@ -7,6 +7,7 @@ from typing import Final
 from nagaya.api.ipam import in_cluster_ip_pool as words
 from nagaya.insight.checkup.finding import Finding, Subject
 from nagaya.insight.picture.member import Member
+from nagaya.insight.picture.message import one_line
 
 SUBJECT: Final = Subject("Addresses")
 KINDS: Final = ("InClusterIPPool", "GlobalInClusterIPPool")
@@ -24,9 +25,9 @@ def check(pool: Member) -> Finding:
     if free is None or total is None:
         return SUBJECT.unchecked(named, "No controller has counted its addresses yet.")
     if ready is not None and ready.status == "False" and ready.reason != words.DELETING:
-        return SUBJECT.problem(named, " ".join(ready.message.split()) or "It gives no addresses.", edit)
+        return SUBJECT.problem(named, one_line(ready.message) or "It gives no addresses.", edit)
     if disjoint is not None and disjoint.status == "False":
-        return SUBJECT.warning(named, " ".join(disjoint.message.split()), edit)
+        return SUBJECT.warning(named, one_line(disjoint.message), edit)
     if not free:
         return SUBJECT.problem(named, f"None of {total} addresses is free.", edit)
     if free <= FEW:

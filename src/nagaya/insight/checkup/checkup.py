@@ -120,16 +120,20 @@ class _Examination:
     async def _cluster(self, cluster: Member, objects: Objects, now: datetime) -> list[Finding]:
         subject, members = _subject(cluster), objects.of_cluster(cluster)
         machines = [each for each in members if each.kind == "Machine"]
-        found = [each for each in [deletions.paused(subject, cluster), coming.available(subject, cluster, now)] if each]
-        if cluster.metadata.deleting:
-            return found
-        ways = self._ways.tenants or self._by_https
-        tenant = await tenants.look(self._client, self._world, cluster.namespace, cluster.name, ways)
-        found += tenants.findings(subject, cluster, tenant, comes=coming.comes(cluster, now))
         named = reference_at(cluster, "spec", "controlPlaneRef")
         plane = None if named is None else objects.named(named.kind, cluster.namespace, named.name)
-        if skew := versions.check(subject, plane, machines, tenant.version):
-            found.append(skew)
+        found = [each for each in [deletions.paused(subject, cluster)] if each]
+        if cluster.metadata.deleting:
+            return [*found, coming.available(subject, cluster, now)]
+        if rests := coming.asleep(subject, plane):
+            found.append(rests)
+        else:
+            found.append(coming.available(subject, cluster, now))
+            ways = self._ways.tenants or self._by_https
+            tenant = await tenants.look(self._client, self._world, cluster.namespace, cluster.name, ways)
+            found += tenants.findings(subject, cluster, tenant, comes=coming.comes(cluster, now))
+            if skew := versions.check(subject, plane, machines, tenant.version):
+                found.append(skew)
         expiries, unread = await certificates.secrets_of(self._client, cluster.namespace, cluster.name)
         ending = certificates.check(subject, [*expiries, *certificates.of_members(members)], unread, now)
         return [*found, ending] if ending else found

@@ -9,6 +9,7 @@ from typing import Final
 from nagaya.api.cluster.annotations import PAUSED
 from nagaya.insight.checkup.finding import Finding, Subject
 from nagaya.insight.picture.member import Member
+from nagaya.insight.picture.message import one_line
 
 LONG: Final = timedelta(minutes=10)
 """A deletion that takes longer is worth a word: hosts are slow, drains wait for pods."""
@@ -35,7 +36,7 @@ def stuck(members: Iterable[Member], now: datetime) -> Iterator[Finding]:
             continue
         subject = Subject(f"{each.kind} {each.namespace}/{each.name}" if each.namespace else each.title)
         told = each.condition("Deleting") or each.condition("Ready")
-        said = " ".join(told.message.split()).rstrip(".") if told is not None and told.message else ""
+        said = one_line(told.message).rstrip(".") if told is not None and told.message else ""
         held = ", ".join(each.metadata.finalizers) or "no finalizer"
         minutes = int((now - since).total_seconds() // 60)
         because = f" Its controller says: {said}." if said else " Its controller says nothing of it."

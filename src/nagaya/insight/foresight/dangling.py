@@ -49,8 +49,12 @@ class Named:
 def names(obj: Untyped) -> Iterator[tuple[str, Named]]:
     """What an object of Cluster API names in its specification, each with the path of the reference."""
     group = obj.api_version.rpartition("/")[0]
-    if group == GROUP or group.endswith(f".{GROUP}"):
-        yield from _names(obj.raw.get("spec"), ".spec", "", obj.metadata.namespace)
+    if group != GROUP and not group.endswith(f".{GROUP}"):
+        return
+    cluster = obj.at("spec", "clusterName")
+    if isinstance(cluster, str) and cluster:
+        yield ".spec.clusterName", Named(GROUP, "Cluster", obj.metadata.namespace, cluster)
+    yield from _names(obj.raw.get("spec"), ".spec", "", obj.metadata.namespace)
 
 
 def _names(value: Any, path: str, field: str, namespace: str) -> Iterator[tuple[str, Named]]:

@@ -14,8 +14,10 @@ from nagaya.insight.foresight.dangling import dangling
 from nagaya.insight.foresight.doubts import Doubt, Severity
 from nagaya.insight.foresight.landing import HostRoom, Landing, Landings, land
 from nagaya.insight.foresight.move import Move
+from nagaya.insight.foresight.programs import Absent, lacking
 from nagaya.insight.foresight.read import Future, Reader
 from nagaya.insight.foresight.rehearsal import Manifest, Rehearsal
+from nagaya.insight.foresight.repeated import last_ones
 from nagaya.insight.foresight.rollout import Rollout, play
 from nagaya.insight.foresight.site import Site, read_site
 from nagaya.insight.picture.kinds import Kinds
@@ -83,11 +85,15 @@ async def foresee(
     manifests: Sequence[Manifest],
     namespace: str,
     open: Opener | None = None,
+    absent: Absent | None = None,
 ) -> Forecast:
-    """What applying manifests would do. Raises what the client does when nothing can be asked at all."""
-    rehearsed = await Rehearsal(client, manifests, namespace).all()
+    """What applying manifests would do. `absent` looks for programs on the controllers' machine, if it is this one.
+    Raises what the client does when nothing can be asked at all."""
+    rehearsed, repeated = last_ones(manifests, await Rehearsal(client, manifests, namespace).all())
     changes = tuple(each.change for each in rehearsed)
-    found = [*doubts.of_changes(changes), *await dangling(client, kinds, rehearsed)]
+    found = [*doubts.of_changes(changes), *repeated, *await dangling(client, kinds, rehearsed)]
+    if absent is not None:
+        found += await lacking(client, rehearsed, absent)
     reader = Reader(client, kinds, rehearsed, world.clock.now())
     clusters = []
     for future in await reader.futures():

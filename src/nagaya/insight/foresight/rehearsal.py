@@ -15,6 +15,7 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.insight.foresight.change import Change, Verb, differences
 from nagaya.insight.foresight.misspelt import meant
+from nagaya.insight.foresight.unserved import remedy
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from nagaya.kube.patches import KUBECTL, Apply
@@ -23,6 +24,9 @@ from nagaya.kube.served_kinds import ServedKinds
 _FORCE: Final = "`kubectl apply` takes them over; with --server-side only if --force-conflicts is given"
 _PREFIX: Final = re.compile(r"^failed to create typed patch object \([^)]*\): ")
 """What servers put before the field that does not fit."""
+_NONE: Final = "<nil>"
+"""The field of the note that not all rules were checked: nobody can do anything about it."""
+_GO_SINGLE: Final = re.compile(r"(?<=expected list, got )&\{([^}]*)\}")
 _GO_VALUE: Final = re.compile(r"&value\.valueUnstructured\{Value:([^}]*)\}")
 """How servers print a value that is no text."""
 
@@ -33,6 +37,13 @@ class Manifest:
 
     content: Mapping[str, Any]
     source: str
+    number: int = 1
+    """Which object of the file it is."""
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return f"{self.source} (object {self.number})"
 
     @property
     def api_version(self) -> str:
@@ -90,7 +101,7 @@ class Rehearsal:
         try:
             kind = await self._kinds.of(manifest.api_version, manifest.kind)
         except LookupError as error:
-            return self._unserved(manifest, str(error))
+            return await self._unserved(manifest, str(error))
         namespace = (manifest.namespace or self._namespace) if kind.namespaced else ""
         if not manifest.name:
             why = "metadata.name is missing. Give the object a name: what is applied must have one."
@@ -138,13 +149,13 @@ class Rehearsal:
         patch = Apply(manifest.content, KUBECTL, force=force)
         return await self._client.patch(kind, namespace, manifest.name, patch, dry_run=True)
 
-    def _unserved(self, manifest: Manifest, why: str) -> Rehearsed:
+    async def _unserved(self, manifest: Manifest, why: str) -> Rehearsed:
         namespace = manifest.namespace
         if (manifest.api_version.rpartition("/")[0], manifest.kind) in self._defined:
             note = "its definition is in the same manifests, so this could not be rehearsed"
             return Rehearsed(_change(Verb.CREATE, manifest, namespace, note=note))
-        remedy = "Correct apiVersion and kind, or install what brings the kind (`nagaya crds`)."
-        return _refused(manifest, namespace, f"{why[:1].upper()}{why[1:]}. {remedy}")
+        help = await remedy(self._client, manifest.api_version, manifest.kind, manifest.source)
+        return _refused(manifest, namespace, f"{why[:1].upper()}{why[1:]}. {help}")
 
 
 def _defined(manifests: Iterable[Manifest]) -> Iterable[tuple[str, str]]:
@@ -171,7 +182,7 @@ def _change(verb: Verb, manifest: Manifest, namespace: str, **more: Any) -> Chan
 
 def _explained(error: ApiError) -> str:
     """Each field that the server complains of, or all that it says."""
-    causes = [each for each in error.causes if isinstance(each, Mapping) and each.get("field")]
+    causes = [each for each in error.causes if isinstance(each, Mapping) and each.get("field") not in (None, "", _NONE)]
     if causes and error.code == 422:
         return "; ".join(f"{each['field']}: {each.get('message', '')}".rstrip(".") for each in causes) + "."
     if isinstance(error, Forbidden):
@@ -180,6 +191,11 @@ def _explained(error: ApiError) -> str:
     number = _GO_VALUE.search(said)
     if number is not None and "expected string" in said:
         return f"{_GO_VALUE.sub(number[1], said)}. Put it in quotes: '{number[1]}'."
+    if "expected numeric" in said:
+        return f"{said}. Write a number, without quotes."
+    single = _GO_SINGLE.search(said)
+    if single is not None:
+        return f"{_GO_SINGLE.sub(single[1], said)}. Write it as a list: [{single[1]}]."
     return f"{said}."
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from nagaya.api.meta import Condition
 from nagaya.insight.picture.member import Member
+from nagaya.insight.picture.message import one_line
 
 _Sentence = str | Callable[[Member], str]
 
@@ -70,5 +71,5 @@ def sentence(member: Member, condition: Condition) -> str:
         said = known if isinstance(known, str) else known(member)
     if condition.reason not in ("", condition.type) and (known is None or condition.status != "True"):
         said = f"{said} ({condition.reason})"
-    message = " ".join(condition.message.split())
+    message = one_line(condition.message)
     return f"{said}: {message}" if message else said

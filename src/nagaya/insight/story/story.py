@@ -12,7 +12,7 @@ from nagaya.insight.picture.picture import Picture
 from nagaya.insight.picture.references import references
 from nagaya.insight.story.line import Line, Source
 from nagaya.insight.story.sentences import sentence, step
-from nagaya.insight.story.tasks import Task, tasks
+from nagaya.insight.story.tasks import Task, tasks, tells_of_task
 from nagaya.insight.story.told import Told
 from nagaya.insight.tree.branch import NEGATIVE
 
@@ -34,7 +34,8 @@ def story(
     members = _of_machine(picture, machine) if machine else picture.members
     uids = frozenset(each.uid for each in members)
     lines = [line for each in members for line in _member(each)]
-    lines += [_event(each) for each in picture.events if not machine or each.uid in uids]
+    told_by_events = (each for each in picture.events if not tells_of_task(each))
+    lines += [_event(each) for each in told_by_events if not machine or each.uid in uids]
     lines += [_task(each, told.get(each.upid.text)) for each in tasks(picture) if not machine or each.uid in uids]
     wanted = (each for each in lines if since is None or each.at >= since)
     return tuple(sorted(wanted, key=lambda each: (each.at, each.source, each.step, each.kind, each.name, each.what)))

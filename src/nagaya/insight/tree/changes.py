@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nagaya.insight.picture.message import one_line
 from nagaya.insight.tree.branch import Branch, Counts
 
 Place = tuple[str, str, str]
@@ -59,7 +60,7 @@ def _said(branch: Branch) -> str:
         return ""
     state = branch.state
     reason = f" ({state.reason})" if state.reason and state.reason != state.type else ""
-    message = " ".join(state.message.split())
+    message = one_line(state.message)
     return f"{state.type} is {state.status}{reason}{f': {message}' if message else ''}"
 
 

@@ -24,6 +24,15 @@ def test_columns_are_as_wide_as_they_need_to_be() -> None:
     assert table().width == len("NAME          STATE  MESSAGE")
 
 
+def test_a_narrow_terminal_goes_without_columns_rather_than_with_half_names() -> None:
+    found = Table(("NAME", "PHASE", "AGE", "VERSION"))
+    found.add("a-cluster-of-mine", "Provisioned", "3m", "v1.36.3")
+    assert found.within(80, ("AGE", "PHASE")) is found
+    assert found.within(41, ("AGE", "PHASE")).header == ("NAME", "PHASE", "VERSION")
+    assert found.within(30, ("AGE", "PHASE")).plain() == "NAME               VERSION\na-cluster-of-mine  v1.36.3\n"
+    assert found.within(10, ("AGE", "PHASE")).header == ("NAME", "VERSION"), "what is not to spare stays"
+
+
 def test_a_terminal_gets_colours_and_folds() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=26, color_system="standard", legacy_windows=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from datetime import timedelta
 
+import pytest
 from rich.console import Console
 
 from nagaya.cli.output.tree import fits, narrow_tree, paragraph, tree_table
@@ -40,11 +41,24 @@ def test_messages_go_below_and_the_first_line_says_where() -> None:
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.parametrize(
+    ("width", "header"),
+    [(66, ["NAME", "READY", "STATUS"]), (80, ["NAME", "READY", "STATUS", "REASON"])],
+)
+def test_columns_give_way_before_names_do(width: int, header: list[str]) -> None:
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(narrow_tree(grown(), NOW, width))
+    lines = stream.getvalue().splitlines()
+    assert lines[0].split() == header
+    assert "…" not in stream.getvalue()
+    assert max(map(len, lines)) <= width
+
+
 def test_names_give_way_when_it_is_narrower_still() -> None:
     stream = io.StringIO()
-    Console(file=stream, width=64).print(narrow_tree(grown(), NOW, 64))
+    Console(file=stream, width=40).print(narrow_tree(grown(), NOW, 40))
     assert "…" in stream.getvalue()
-    assert max(map(len, stream.getvalue().splitlines())) <= 64
+    assert max(map(len, stream.getvalue().splitlines())) <= 40
 
 
 def test_a_wide_terminal_gets_the_table() -> None:

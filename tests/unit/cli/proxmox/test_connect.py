@@ -50,6 +50,9 @@ def test_commands_are_for_the_version_that_is_named() -> None:
         (("pve", "--token", "a@pve!b=secret", "--yes"), "or its secret is there, too"),
         (("pve", "--user", "root", "--yes"), "'root' has no realm: write root@pam"),
         (("pve", "--service-user", "nagaya", "--yes"), "Invalid value for --service-user: 'nagaya' has no realm"),
+        (("pve", "--pool", "my pool", "--yes"), "Invalid value for --pool: 'my pool' is no name of a pool."),
+        (("pve", "--pool", "", "--print-commands"), "Invalid value for --pool: '' is no name of a pool."),
+        (("pve", "--template-pool", "a/b/c/d", "--dry-run"), "Invalid value for --template-pool: 'a/b/c/d' is no name"),
         (("pve",), "add --yes, or --dry-run"),
         ((), "Missing argument"),
     ],
@@ -65,6 +68,9 @@ def test_commands_are_for_the_version_that_is_named() -> None:
         "no-token",
         "no-realm",
         "no-realm-of-service",
+        "pool",
+        "empty-pool",
+        "deep-pool",
         "nobody",
         "nothing",
     ],
@@ -74,6 +80,13 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(arguments: tup
     assert done.exit_code == 2
     assert says in " ".join(done.output.split())
     assert not re.search("[:=]secret", done.output)
+
+
+@pytest.mark.parametrize("pool", ["nagaya", "Team_1.x-y", "team/lab/nagaya"])
+def test_names_of_pools_that_proxmox_takes_are_taken(pool: str) -> None:
+    done = run("pve", "--pool", pool, "--print-commands")
+    assert done.exit_code == 0, done.output
+    assert f"/pool/{pool} " in done.output
 
 
 def test_without_a_management_api_nothing_is_asked_of_proxmox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from nagaya.api.cluster.annotations import PAUSED, PRE_DRAIN_DELETE_HOOK_PREFIX
+from nagaya.api.proxmox.proxmox_connection import FINALIZER
 from nagaya.api.untyped import Untyped
 from nagaya.insight.cause.cause import Weight
 from nagaya.insight.cause.explanation import Explanation, explain
@@ -241,6 +244,56 @@ def test_machines_that_cannot_be_made_are_told_although_others_are_on_their_way(
     assert (first.weight, second.weight) == (Weight.HELD, Weight.WORKING)
 
 
+def test_machines_that_an_upgrade_has_not_reached_are_to_be_replaced() -> None:
+    scene = Scene()
+    scene.cluster(("Available", "True", "Available"))
+    deployment = scene.add(
+        "MachineDeployment",
+        "demo-workers",
+        ("Available", "True", "Available"),
+        ("MachinesUpToDate", "False", "NotUpToDate", "", 7),
+        version=CORE,
+        spec={"clusterName": "demo", "replicas": 2},
+        status={"replicas": 2, "availableReplicas": 2, "upToDateReplicas": 0},
+    )
+    machine_set = scene.add("MachineSet", "demo-workers-x", version=CORE, owner=deployment, spec={"replicas": 2})
+    old = ("UpToDate", "False", "NotUpToDate", "* Version v1.36.3, v1.37.1 required")
+    scene.machine("a", machine_set, ("Ready", "True", "Ready"), old)
+    (cause,) = (each for each in why(scene).causes if each.deepest.kind == "Machine")
+    assert cause.headline == "Machine a is to be replaced: Version v1.36.3, v1.37.1 required"
+    scene.machine("b", machine_set, ("Ready", "True", "Ready"), old)
+    (cause,) = (each for each in why(scene).causes if each.deepest.kind == "Machine")
+    assert cause.headline == "2 Machines (a, b) are to be replaced: Version v1.36.3, v1.37.1 required"
+    assert cause.steps[1].sentence == "MachineDeployment demo-workers has 0 of 2 machines up to date"
+
+
+def test_a_machine_whose_host_went_off_while_it_was_made_says_what_to_do() -> None:
+    scene = Scene()
+    scene.cluster(NOT)
+    off = "Host pve3 is off since 2026-03-01 12:00:00 UTC. The machine goes on when the host is back."
+    machine = scene.add(
+        "ProxmoxMachine",
+        "a",
+        ("VirtualMachineProvisioned", "False", "WaitingForProxmox", off),
+        ("VirtualMachineHealthy", "Unknown", "HostUnreachable", off),
+    )
+    (cause,) = why(scene, machine.kind, "a").causes
+    assert cause.remedy.startswith("Bring the host back.")
+    nobody = ("VirtualMachineProvisioned", "False", "WaitingForProxmox", "no endpoint answers")
+    machine = scene.add("ProxmoxMachine", "b", nobody)
+    assert "`nagaya proxmox check`" in why(scene, machine.kind, "b").causes[0].remedy
+
+
+@pytest.mark.parametrize(("minutes", "weight"), [(5, Weight.WORKING), (15, Weight.UNKNOWN)])
+def test_what_cannot_be_looked_at_any_more_is_not_on_its_way(minutes: int, weight: Weight) -> None:
+    scene = Scene()
+    scene.cluster(NOT)
+    unseen = ("EtcdMemberHealthy", "Unknown", "InspectionFailed", "Failed to connect to etcd")
+    scene.machine("a", None, ("Ready", "Unknown", "ReadyUnknown"), unseen, status={"nodeRef": {"name": "a"}})
+    (cause,) = why(scene, "Machine", "a", timedelta(minutes=minutes)).causes
+    assert (cause.headline, cause.weight) == ("Machine a: Failed to connect to etcd", weight)
+
+
 def test_what_is_paused_comes_first_and_its_parts_are_not_called_forgotten() -> None:
     scene = Scene()
     scene.cluster(NOT, spec={"paused": True})
@@ -269,6 +322,34 @@ def test_a_deletion_leads_to_what_holds_it() -> None:
     assert cause.weight is Weight.HELD
     assert "PodDisruptionBudget" in cause.remedy
     assert "example.com/finalizer (not known here)" in " ".join(cause.evidence)
+
+
+def test_a_connection_that_is_deleted_says_which_clusters_hold_it_and_that_there_is_no_way_back() -> None:
+    scene = Scene()
+    scene.cluster()
+    told = "The connection stays until what needs it to clean up is gone: ProxmoxCluster default/shop."
+    connection = scene.add("ProxmoxConnection", "lab", ("Ready", "False", "Deleting", told, 7), deleting=6)
+    changed(scene, connection, finalizers=[FINALIZER])
+    (cause,) = why(scene, "ProxmoxConnection", "lab").causes
+    assert cause.weight is Weight.HELD
+    assert "clean up is gone: ProxmoxCluster default/shop" in cause.headline
+    assert cause.remedy.startswith("A deletion cannot be taken back. Delete the clusters that still need it")
+    assert "`nagaya proxmox connect` makes it anew" in cause.remedy
+
+
+def test_programs_that_are_missing_are_told_with_the_command_for_that_version() -> None:
+    scene = Scene()
+    plane = reference("HostedControlPlane", "demo", "controlplane.cluster.x-k8s.io")
+    scene.cluster(NOT, spec={"controlPlaneRef": plane})
+    said = "kube-apiserver (kubernetes v1.35.9) cannot be had: no source has it."
+    told = (("Available", "False", "NotAvailable", said), ("APIServerReady", "False", "BinariesMissing", said))
+    version = "controlplane.cluster.x-k8s.io/v1alpha1"
+    scene.add("HostedControlPlane", "demo", *told, version=version, spec={"version": "v1.35.9"})
+    cause = why(scene).causes[0]
+    assert [each.kind for each in cause.steps] == ["Cluster", "HostedControlPlane"]
+    assert cause.weight is Weight.HELD
+    assert "cannot be had" in cause.headline
+    assert "`nagaya kubernetes install --version v1.35.9 --only control-plane`" in cause.remedy
 
 
 def test_a_hook_is_named_that_holds_a_machine() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from nagaya.insight.checkup.coming import available
+from nagaya.insight.checkup.coming import asleep, available
 from nagaya.insight.checkup.finding import Standing, Subject
 from nagaya.insight.picture.member import member
 from unit.insight.scene import START, Scene
@@ -25,7 +25,26 @@ def test_a_cluster_has_some_time_to_come(status: str, minutes: int, standing: St
     cluster = member(Scene().cluster(("Available", status, "NotAvailable", "* Workers:\n  * none")))
     found = available(Subject("demo"), cluster, START + timedelta(minutes=minutes))
     assert found.standing is standing
-    assert status == "True" or found.evidence.endswith("* Workers: * none")
+    assert status == "True" or found.evidence.endswith("Workers: none")
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "rests"),
+    [
+        ("HostedControlPlane", 0, True),
+        ("HostedControlPlane", 1, False),
+        ("HostedControlPlane", None, False),
+        ("KubeadmControlPlane", 0, False),
+    ],
+)
+def test_one_that_is_declared_to_sleep_is_well(kind: str, replicas: int | None, rests: bool) -> None:
+    spec = {} if replicas is None else {"replicas": replicas}
+    found = asleep(Subject("demo"), member(Scene().add(kind, "demo", spec=spec)))
+    assert (found is not None) is rests
+    if found is not None:
+        assert found.standing is Standing.OK
+        assert "wake it: kubectl scale hostedcontrolplane demo -n default --replicas 1" in found.evidence
+    assert asleep(Subject("demo"), None) is None
 
 
 def test_one_that_goes_or_that_nobody_has_seen_is_told_so() -> None:

@@ -46,6 +46,23 @@ def test_kubelets_may_be_older_and_never_newer(
     assert bool(found.remedy) == (standing is not Standing.OK)
 
 
+@pytest.mark.parametrize(
+    ("machines", "remedy"),
+    [
+        ([machine("a", "v1.37.0")], "Upgrade the control plane first: set spec.version there to that of the workers."),
+        ([machine("a", "v1.32.1")], "Upgrade the workers: set spec.template.spec.version of their MachineDeployment."),
+        ([machine("a", "v1.33.1")], "Upgrade the workers: set spec.template.spec.version of their MachineDeployment."),
+        (
+            [machine("a", "v1.34.1", plane=True), machine("b", "v1.36.1", plane=True)],
+            "Upgrade the control plane one minor version at a time, and wait for each: its old machines go first.",
+        ),
+    ],
+    ids=["newer", "too old", "as old as they may be", "API servers apart"],
+)
+def test_whoever_has_to_be_upgraded_is_named_with_the_field(machines: list[Member], remedy: str) -> None:
+    assert judged(machines, "v1.36.3").remedy == (remedy,)
+
+
 def test_what_kubelets_say_beats_what_is_asked_for() -> None:
     assert judged([machine("a", "v1.36.3", kubelet="v1.32.0")], "v1.36.3").standing is Standing.PROBLEM
 

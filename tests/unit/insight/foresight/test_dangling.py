@@ -30,6 +30,12 @@ def test_references_that_are_a_name_alone_are_known_by_their_field() -> None:
     assert found == {".spec.connectionRef": Named(INFRASTRUCTURE, "ProxmoxConnection", "team", "lab")}
 
 
+def test_the_cluster_of_machines_is_known_by_its_field() -> None:
+    template = {"spec": {"clusterName": "shop"}}
+    found = named("MachineDeployment", "cluster.x-k8s.io/v1beta2", clusterName="shop", template=template)
+    assert found == {".spec.clusterName": Named("cluster.x-k8s.io", "Cluster", "team", "shop")}
+
+
 def test_objects_of_other_groups_are_left_alone() -> None:
     assert not named(
         "HorizontalPodAutoscaler", "autoscaling/v2", ref={"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}

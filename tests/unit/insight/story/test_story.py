@@ -41,7 +41,7 @@ def test_lives_conditions_and_events_are_one_story() -> None:
         " 10 Machine a: its host is provisioned",
         " 15 Machine a: SuccessfulSetNodeRef: node-a",
         " 20 Machine a: its node node-a is ready",
-        " 20 Machine a: it is not ready (NotReady): * NodeHealthy: * it is cut off",
+        " 20 Machine a: it is not ready (NotReady): NodeHealthy: it is cut off",
         " 30 Cluster demo: it is available",
     ]
 
@@ -99,6 +99,20 @@ def test_tasks_are_told_by_their_names_and_by_what_proxmox_says_of_them() -> Non
     assert ended.what == "task qmclone of VM 9000 began on host pve2 and failed: storage 'local-lvm' is full"
     assert ended.warning
     assert ended.document()["log"] == ["cloning", "TASK ERROR: full"]
+
+
+def test_tasks_that_are_over_are_told_with_what_they_were_for() -> None:
+    scene = Scene()
+    scene.cluster()
+    clone, start = UPID, UPID.replace(":qmclone:9000:", ":qmstart:104:").replace("69A42BCC", "69A42BDC")
+    machine = scene.add("ProxmoxMachine", "a", status={"taskRef": start})
+    scene.event(machine, "TaskBegun", f"The machine goes to pve2, cloned from template 9000. ({clone})", 1)
+    scene.event(machine, "TaskBegun", f"The VM is started on pve2. ({start})", 17)
+    told = {clone: Told("succeeded"), start: Told("runs still")}
+    assert [each.what for each in story(scene.picture(), told=told) if each.kind == "ProxmoxMachine"][1:] == [
+        "The machine goes to pve2, cloned from template 9000; task qmclone of VM 9000 began on host pve2 and succeeded",
+        "The VM is started on pve2; task qmstart of VM 104 began on host pve2 and runs still",
+    ]
 
 
 def test_a_task_of_a_storage_is_not_called_one_of_a_vm() -> None:

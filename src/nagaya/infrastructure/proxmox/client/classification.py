@@ -17,6 +17,8 @@ from nagaya.infrastructure.proxmox.client.errors import Evidence, ProxmoxError
 Rule = tuple[re.Pattern[str], Callable[[Evidence, re.Match[str]], ProxmoxError]]
 
 _DENIED: Final = re.compile(r"Permission check failed(?: \(([^,()\s]+), ([A-Za-z.|]+)[^)]*\))?")
+_NEVER_DENIED: Final = (403, "/version")
+"""Whoever PVE knows may ask for its version, so that is the answer of something else."""
 _UNDONE: Final = "unable to apply pending change"
 """The parameter was well: the change was begun, and failed for what is said after this."""
 
@@ -26,6 +28,8 @@ def classified(evidence: Evidence) -> ProxmoxError:
     status = evidence.status
     if status == 401:
         return errors.Unauthorized(evidence)
+    if (status, evidence.path) == _NEVER_DENIED:
+        return errors.Malformed(evidence)
     if status == 595:
         return errors.HostUnreachable(evidence)
     if status == 596:

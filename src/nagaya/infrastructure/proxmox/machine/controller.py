@@ -20,7 +20,7 @@ from nagaya.api.ipam.ip_address_claim import IP_ADDRESS_CLAIMS
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
-from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES, ProxmoxMachine
+from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES, TASK_BEGUN, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachinePhase
 from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.proxmox.client import TaskState, Upid
@@ -51,6 +51,7 @@ from nagaya.infrastructure.proxmox.machine.seen import Objects, Seen, index, rea
 from nagaya.infrastructure.proxmox.machine.status import CONDITIONS, FIELDS, NEWS, paused_status, status
 from nagaya.infrastructure.proxmox.machine.steps import (
     CloneTemplate,
+    Eject,
     GiveUpReservation,
     LeaveToReaper,
     Plan,
@@ -180,6 +181,9 @@ class ProxmoxMachines:
             if task is not None:
                 self._memory.begun.add(task.text)
             self._memory.cloning(seen.objects.uid, Clone.RUNNING)
+        if task is not None:
+            # The status names the last task only.
+            self._rt.recorder.normal(PROXMOX_MACHINES, seen.machine, TASK_BEGUN, f"{_purpose(made, task)} ({task})")
         return made, task
 
     def _failed(self, seen: Seen, reason: str, message: str) -> Plan:
@@ -270,6 +274,14 @@ class ProxmoxMachines:
     def _look_at_waiting(self, ended: Reservation | None = None) -> None:
         if self.controller is not None:
             self.controller.look_at(self._memory.next_in_line(ended))
+
+
+def _purpose(made: Plan, task: Upid) -> str:
+    """What a task is for. Of a machine that is made, how it fares says more."""
+    if isinstance(made.step, Eject):
+        return "The boot data are removed, as the machine has its Node."
+    told = (each.message for each in (made.deleting, made.made, made.healthy) if each is not None)
+    return next(filter(None, told), f"Task {task.type} is begun.")
 
 
 async def _remedy(link: Link | None, error: Forbidden) -> str:

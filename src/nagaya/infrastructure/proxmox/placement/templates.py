@@ -111,6 +111,8 @@ def _missing(wanted: TemplateByTags, templates: Iterable[Template], having: Iter
     near = list(having)
     if near:
         names = ", ".join(f"{each.vmid} ({_tags(each.tags)})" for each in _ordered(near))
+        if not wanted.tags:
+            return f"templateSelector names no tags, and no template is without any; with tags: {names}"
         return f"no template has the tags {_tags(wanted.tags)} and no others; with others: {names}"
     known = ", ".join(f"{each.vmid} ({_tags(each.tags)})" for each in _ordered(templates)) or "none"
     return f"no template has the tags {_tags(wanted.tags)}; there are: {known}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +150,18 @@ async def test_a_directory_that_everybody_can_write_to_is_refused(tmp_path: Path
     refusal = await refused(directory, clock, DataNotPermitted)
     assert "every user" in refusal.finding
     assert list(directory.iterdir()) == []
+
+
+async def test_a_file_system_that_is_read_only_is_told(
+    directory: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(directory, clock, 1)
+    mounted = os.statvfs(directory)
+    read_only = os.statvfs_result((*mounted[:8], mounted.f_flag | os.ST_RDONLY, mounted.f_namemax))
+    monkeypatch.setattr(os, "statvfs", lambda _: read_only)
+    refusal = await refused(directory, clock, DataNotPermitted)
+    assert refusal.finding == "its file system is read-only"
+    assert refusal.remedy == "Mount it so that it can be written, or choose another data directory"
 
 
 async def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path, clock: ManualClock) -> None:

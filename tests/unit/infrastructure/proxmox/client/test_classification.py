@@ -106,6 +106,12 @@ def test_a_missing_right_is_named_with_its_path() -> None:
     assert "need VM.Config.Disk or VM.Config.CDROM on /vms/100" in str(error)
 
 
+def test_who_denies_its_version_is_no_proxmox_ve() -> None:
+    error = classified(Evidence("GET", "/version", "10.0.0.1", 403, "Forbidden"))
+    assert isinstance(error, errors.Malformed)
+    assert "the address leads elsewhere" in str(error)
+
+
 def test_a_right_with_an_explanation_is_read_too() -> None:
     error = failed(403, "Permission check failed (/, Sys.Modify for modifying tag 'x')")
     assert isinstance(error, errors.Forbidden)

@@ -417,6 +417,13 @@ def test_tags_choose_a_template_by_the_policy() -> None:
     assert asked(TagMatch.EXACT, TAGS, TAGS) == "NoHostFits"
 
 
+def test_a_selector_without_tags_is_told_that_it_names_none() -> None:
+    inventory = town(host("pve1"), templates=(template(9000, "pve1"),))
+    missing = place(wish(template=TemplateByTags(frozenset(), TagMatch.EXACT)), inventory)
+    assert isinstance(missing, Refused)
+    assert missing.message.startswith("templateSelector names no tags, and no template is without any; with tags: 9000")
+
+
 def test_the_image_does_not_depend_on_which_hosts_are_on() -> None:
     better = template(9000, "pve1")
     lesser = template(9001, "pve2", tags=TAGS | {"old"})

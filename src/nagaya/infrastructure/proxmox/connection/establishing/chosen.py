@@ -21,6 +21,10 @@ class Unsuitable(Exception):
     """What was asked for is not there. The text is a sentence with what there is."""
 
 
+class Unseen(Unsuitable):
+    """Nothing can be seen, as it is for somebody without rights."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What the connection works with."""
@@ -58,6 +62,12 @@ def _storages(asked: Scope, site: Site, notes: list[str]) -> tuple[tuple[str, ..
     _known("storage for disks (content images)", asked.storages, found)
     if asked.storages:
         return asked.storages, asked.storages[0]
+    if not site.snapshot.storages:
+        raise Unseen(
+            "No storage can be seen at all: whoever asks has no right to see one (Datastore.Audit). Have `nagaya "
+            "proxmox connect URL --print-commands` print what gives a token its rights, and run that as root on any "
+            "host; or leave out --token, and a token is made that has them."
+        )
     if not found:
         raise Unsuitable(
             "No storage that may hold disks (content images) can be seen: add `images` to the content of one "

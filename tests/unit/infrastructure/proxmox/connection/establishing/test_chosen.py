@@ -9,7 +9,7 @@ import pytest
 from nagaya.infrastructure.proxmox.client import Snapshot
 from nagaya.infrastructure.proxmox.client.cluster import Version
 from nagaya.infrastructure.proxmox.client.rows import Host, MachineRow, Status, StorageRow
-from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unsuitable, chosen
+from nagaya.infrastructure.proxmox.connection.establishing.chosen import Unseen, Unsuitable, chosen
 from nagaya.infrastructure.proxmox.connection.establishing.site import Site
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Place, Scope, spots
@@ -41,6 +41,13 @@ def site(
     }
     snapshot = Snapshot(datetime(2026, 11, 1, tzinfo=UTC), 0.0, "c", True, hosts, machines, {}, rows)
     return Site(Version("9.2.1", (9, 2)), snapshot, {"vmbr0": "localnetwork"} if networks is None else networks)
+
+
+def test_who_sees_no_storage_at_all_is_told_of_rights_and_not_of_storages() -> None:
+    with pytest.raises(Unseen, match=r"no right to see one \(Datastore.Audit\).*--print-commands"):
+        chosen(ASKED, site())
+    with pytest.raises(Unsuitable, match="add `images`"):
+        chosen(ASKED, site(("local", "iso", False)))
 
 
 def test_a_shared_storage_is_taken_for_cds_so_that_machines_can_move() -> None:
