@@ -20,6 +20,7 @@ from nagaya.insight.foresight.rehearsal import Manifest, Rehearsal
 from nagaya.insight.foresight.repeated import last_ones
 from nagaya.insight.foresight.rollout import Rollout, play
 from nagaya.insight.foresight.site import Site, read_site
+from nagaya.insight.foresight.unheeded import unheeded
 from nagaya.insight.picture.kinds import Kinds
 from nagaya.kube.client import Client
 from nagaya.world import World
@@ -91,7 +92,8 @@ async def foresee(
     Raises what the client does when nothing can be asked at all."""
     rehearsed, repeated = last_ones(manifests, await Rehearsal(client, manifests, namespace).all())
     changes = tuple(each.change for each in rehearsed)
-    found = [*doubts.of_changes(changes), *repeated, *await dangling(client, kinds, rehearsed)]
+    found = [*doubts.of_changes(changes), *repeated, *unheeded(manifests)]
+    found += await dangling(client, kinds, rehearsed)
     if absent is not None:
         found += await lacking(client, rehearsed, absent)
     reader = Reader(client, kinds, rehearsed, world.clock.now())
