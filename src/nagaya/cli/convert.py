@@ -38,8 +38,8 @@ def convert(sources: tuple[str, ...], strict: bool, provider: str, infrastructur
     """Print Cluster API manifests of older versions as v1beta2.
 
     Reads v1beta1 of all groups and cluster.k8s.io/v1alpha1, with MachineClasses, which become templates that are shared
-    by reference. Objects of other kinds and of v1beta2 are printed as they are. What could not be carried over is said
-    on standard error: the object, the field, and what to do about it.
+    by reference; and v1alpha1 of CAPMOX, which becomes v1alpha2. Objects of other kinds and of v1beta2 are printed as
+    they are. What could not be carried over is said on standard error: the object, the field, and what to do about it.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ object that is gone is not told of any more. Unlike all other figures these have
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from prometheus_client.core import GaugeMetricFamily
@@ -52,6 +52,7 @@ class StateMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All figures as they are now."""
+        asleep = self._asleep()
         for kind in _TOLD:
             if not self._cache.has(kind):
                 continue
@@ -65,10 +66,10 @@ class StateMetrics(Collector):
                 yield from _replicas(prefix, objects)
             if kind is CLUSTERS:
                 yield _paused(objects)
-                yield self._sleeping(objects)
+                yield _sleeping(objects, asleep)
             if kind is MACHINES:
                 yield _machine_info(objects)
-        yield from self._tenants()
+        yield from self._tenants(asleep)
 
     def _asleep(self) -> set[tuple[str, str]]:
         """Clusters whose hosted control plane is declared to be stopped, by namespace and name."""
@@ -77,20 +78,12 @@ class StateMetrics(Collector):
         planes = self._cache.list(HOSTED_CONTROL_PLANES)
         return {(each.metadata.namespace, _cluster(each)) for each in planes if each.spec.replicas == 0}
 
-    def _sleeping(self, clusters: Iterable[Any]) -> Metric:
-        text, asleep = "1 if the cluster's hosted control plane is declared to be stopped.", self._asleep()
-        family = GaugeMetricFamily("nagaya_cluster_asleep", text, labels=_IDENTITY)
-        for each in clusters:
-            family.add_metric(_identity(each), float((each.metadata.namespace, each.metadata.name) in asleep))
-        return family
-
-    def _tenants(self) -> Iterator[Metric]:
+    def _tenants(self, asleep: Collection[tuple[str, str]]) -> Iterator[Metric]:
         labels = ("namespace", "cluster")
         up = GaugeMetricFamily("nagaya_tenant_up", "1 while a tenant's API answers, else 0.", labels=labels)
         seen = GaugeMetricFamily(
             "nagaya_tenant_last_answer_timestamp_seconds", "When a tenant's API last answered a probe.", labels=labels
         )
-        asleep = self._asleep()
         for key in self._remotes.wanted():
             probe, where = self._remotes.probe(key), (key.namespace, key.name)
             if where in asleep:
@@ -111,6 +104,14 @@ def _cluster(obj: Any) -> str:
     if isinstance(obj, Cluster):
         return obj.metadata.name
     return str(obj.metadata.labels.get(CLUSTER_NAME) or getattr(obj.spec, "cluster_name", ""))
+
+
+def _sleeping(clusters: Iterable[Any], asleep: Collection[tuple[str, str]]) -> Metric:
+    text = "1 if the cluster's hosted control plane is declared to be stopped."
+    family = GaugeMetricFamily("nagaya_cluster_asleep", text, labels=_IDENTITY)
+    for each in clusters:
+        family.add_metric(_identity(each), float((each.metadata.namespace, each.metadata.name) in asleep))
+    return family
 
 
 def _created(prefix: str, objects: Iterable[Any]) -> Metric:

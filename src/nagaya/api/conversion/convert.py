@@ -85,7 +85,8 @@ def _from_capmox(content: dict[str, Any], findings: list[Finding]) -> dict[str, 
     draft = Draft(content, findings, subject_of(content))
     draft.drop("status", "left out: controllers find it out anew.", loss=False)
     for path in capmox.left_behind(content):
-        draft.report(path, f"not carried over: {capmox.NEW_API_VERSION} has no such field.", loss=True)
+        message = f"not carried over: v1alpha1 has no such field, or {capmox.NEW_API_VERSION} has no place for it."
+        draft.report(path, message, loss=True)
     made = capmox.to_new(content)
     made.pop("status", None)
     annotations = made["metadata"].get("annotations") or {}

@@ -6,18 +6,21 @@ or is a field of the newer version only, is kept and does nothing, and no server
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from nagaya.api.catalog import PARTS
-from nagaya.api.conversion.proxmox.objects import OLD_API_VERSION
+from nagaya.api.conversion.proxmox.objects import KINDS, OLD_API_VERSION, left_behind
 from nagaya.api.conversion.proxmox.old_schema import old_schema
 from nagaya.insight.foresight.doubts import Doubt, Severity
 from nagaya.insight.foresight.misspelt import suggestion
 from nagaya.insight.foresight.rehearsal import Manifest
 
-_KINDS: Final = {each.kind.kind: each for each in PARTS["infrastructure-proxmox"]}
-_REMEDY: Final = "Correct its name, or write the object in v1alpha2: `nagaya convert` does it."
+_KINDS: Final = {each.kind.kind: each for each in PARTS["infrastructure-proxmox"] if each.kind.kind in KINDS}
+_REMEDY: Final = (
+    "Correct its name. If it is one of v1alpha2, let `nagaya convert` write the object in that version, and add the "
+    "field there."
+)
 
 
 def unheeded(manifests: Sequence[Manifest]) -> Iterator[Doubt]:
@@ -26,24 +29,7 @@ def unheeded(manifests: Sequence[Manifest]) -> Iterator[Doubt]:
         definition = _KINDS.get(manifest.kind) if manifest.api_version == OLD_API_VERSION else None
         if definition is None:
             continue
-        schema = old_schema(definition)
-        for path in _unknown(schema["properties"]["spec"], manifest.content.get("spec"), ".spec"):
-            what = (
-                f"{manifest.kind} {manifest.name} ({manifest.source}): v1alpha1 has no field {path}, so it would do "
-                f"nothing.{suggestion(schema, path)}"
-            )
-            yield Doubt(Severity.WARNING, what, _REMEDY)
-
-
-def _unknown(schema: Mapping[str, Any], value: object, path: str) -> Iterator[str]:
-    if isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _unknown(schema.get("items") or {}, each, f"{path}[{number}]")
-    if not isinstance(value, Mapping):
-        return
-    fields, others = schema.get("properties"), schema.get("additionalProperties")
-    for name, each in value.items():
-        if fields is not None and name not in fields:
-            yield f"{path}.{name}"
-        elif inner := (fields or {}).get(name) or others:
-            yield from _unknown(inner, each, f"{path}.{name}")
+        for path in left_behind(manifest.content):
+            near = suggestion(old_schema(definition), f".{path}")
+            what = f"v1alpha1 has no field {path}, so it would do nothing.{near}"
+            yield Doubt(Severity.WARNING, f"{manifest.kind} {manifest.name} ({manifest.source}): {what}", _REMEDY)
