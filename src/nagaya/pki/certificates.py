@@ -7,6 +7,7 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
@@ -69,7 +70,13 @@ def to_pem(certificate: x509.Certificate) -> bytes:
 
 def load(text: bytes) -> list[x509.Certificate]:
     """All certificates of a PEM text, in order. Raises ValueError if there is none."""
-    found = [x509.load_der_x509_certificate(each.data) for each in pem.blocks(text) if each.label == pem.CERTIFICATE]
+    return [*_loaded(text)]
+
+
+@lru_cache(maxsize=1024)  # controllers look at the same ones at every turn; they never change, and are no secret
+def _loaded(text: bytes) -> tuple[x509.Certificate, ...]:
+    blocks = (each.data for each in pem.blocks(text) if each.label == pem.CERTIFICATE)
+    found = tuple(map(x509.load_der_x509_certificate, blocks))
     if not found:
         raise ValueError("no certificate found: expected a PEM block CERTIFICATE")
     return found

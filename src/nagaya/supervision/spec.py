@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from nagaya.supervision.errors import InvalidSpec
@@ -36,7 +37,7 @@ class Limits:
     """-1000 to 1000: who dies first when the machine's memory is full. To go below the own needs a privilege."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProcessSpec:
     """One process that shall run until told otherwise."""
 
@@ -65,7 +66,7 @@ class ProcessSpec:
         if any("\0" in word for word in words) or any(not key or "=" in key for key in self.environment):
             raise InvalidSpec(f"{self.name}: the command or the environment has a word that no process can be given.")
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A name for everything that a running process cannot be changed in. The grace is none of that."""
         parts = {

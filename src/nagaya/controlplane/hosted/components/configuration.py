@@ -27,7 +27,7 @@ ANONYMOUS_PATHS: Final = (
 """What may be asked without saying who asks: whether the API is well, and what a machine must know before it joins."""
 
 
-class _Plain(yaml.SafeDumper):
+class _Plain(yaml.CSafeDumper):
     """Writes a value that occurs twice in full."""
 
     def ignore_aliases(self, _: object) -> bool:

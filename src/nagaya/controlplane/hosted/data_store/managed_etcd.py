@@ -3,6 +3,9 @@
 Everything about it is in one folder: its certificates, its ports, its data. The authority and the ports are chosen once
 and stay, because tenants' programs know them; certificates are renewed in their place, and etcd takes the new ones with
 the next connection. Only the authority's own member may speak to its peer port, which holds no tenant's certificate.
+
+It is looked at every few seconds. What was prepared is used again as long as all files are as they were and no
+certificate is due; then nothing but the files is read.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +27,7 @@ from nagaya.controlplane.hosted.components.facts import LOOPBACK
 from nagaya.controlplane.hosted.data_store.etcd import EtcdDriver
 from nagaya.controlplane.hosted.data_store.etcd_access import ROOT
 from nagaya.controlplane.hosted.data_store.leaf import valid_pair
+from nagaya.pki import certificates
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.files import PUBLIC, write_atomically
@@ -29,6 +35,7 @@ from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.kubeadm.authorities import ETCD
 from nagaya.pki.kubeadm.layout import certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import ETCD_PEER, ETCD_SERVER
+from nagaya.pki.renewal import renewal_time
 from nagaya.pki.usages import Usage
 from nagaya.supervision.spec import Limits, ProcessSpec
 from nagaya.world import World
@@ -47,6 +54,12 @@ _LEAVES: Final = {
     ETCD_PEER.name: CertificateSpec(_PEER, usages=_BOTH, dns_names=("localhost",), ip_addresses=(LOOPBACK,)),
     _CLIENT: CertificateSpec(ROOT),
 }
+_DATA: Final = "data"
+_PORTS: Final = "ports.json"
+_FILES: Final = (
+    _PORTS,
+    *(f"pki/{file(name)}" for name in (ETCD.name, *_LEAVES) for file in (certificate_file, key_file)),
+)
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -56,7 +69,7 @@ class Ports(msgspec.Struct, frozen=True):
     peer: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ManagedEtcd:
     """One member in one folder."""
 
@@ -67,19 +80,39 @@ class ManagedEtcd:
     authority: CertificateAuthority
     client: KeyPair
     world: World
+    digest: bytes
+    """Of all its files, as they were when it was prepared."""
+    due: datetime
+    """When the first of its certificates is to be renewed."""
 
     @classmethod
     def prepare(
-        cls, folder: Path, program: Path, world: World, choose_ports: Callable[[], Ports] | None = None
+        cls,
+        folder: Path,
+        program: Path,
+        world: World,
+        choose_ports: Callable[[], Ports] | None = None,
+        before: ManagedEtcd | None = None,
     ) -> ManagedEtcd:
-        """Make what is missing and renew what is due. Reads and writes files: to be called in a thread."""
+        """Make what is missing and renew what is due. `before` is what was prepared in this folder the last time.
+
+        Reads and writes files: to be called in a thread.
+        """
+        if before is not None and before.program == program and before.is_as_prepared():
+            return before
         pki = folder / "pki"
-        for each in (folder, pki, folder / "data"):
+        for each in (folder, pki, folder / _DATA):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
         authority = _authority(pki, world)
         pairs = {name: _leaf(pki, name, spec, authority, world) for name, spec in _LEAVES.items()}
-        ports = _ports(folder / "ports.json", choose_ports or _free_ports)
-        return cls(folder, program, ports, authority, pairs[_CLIENT], world)
+        ports = _ports(folder / _PORTS, choose_ports or _free_ports)
+        due = min(_renewal_time(pairs[name], spec, authority) for name, spec in _LEAVES.items())
+        return cls(folder, program, ports, authority, pairs[_CLIENT], world, _digest(folder), due)
+
+    def is_as_prepared(self) -> bool:
+        """Whether nobody changed its files since, and nothing is to be renewed."""
+        due = self.world.clock.now() >= self.due
+        return not due and (self.folder / _DATA).is_dir() and _digest(self.folder) == self.digest
 
     @property
     def endpoint(self) -> str:
@@ -88,13 +121,17 @@ class ManagedEtcd:
 
     def driver(self) -> EtcdDriver:
         """The store."""
+        return self._driver
+
+    @cached_property
+    def _driver(self) -> EtcdDriver:
         return EtcdDriver([self.endpoint], self.authority, self.client, self.world)
 
     def spec(self, memory: int | None = None) -> ProcessSpec:
         """The process. A renewed certificate does not change it; another authority would."""
         facts = command_line.EtcdFacts(
             name=_MEMBER,
-            data_folder=os.fspath(self.folder / "data"),
+            data_folder=os.fspath(self.folder / _DATA),
             pki_folder=os.fspath(self.folder / "pki"),
             client_port=self.ports.client,
             peer_port=self.ports.peer,
@@ -135,6 +172,24 @@ def _leaf(pki: Path, name: str, spec: CertificateSpec, authority: CertificateAut
     if pair.certificate != found.certificate:
         write_atomically(certificate, pair.certificate, PUBLIC)
     return pair
+
+
+def _renewal_time(pair: KeyPair, spec: CertificateSpec, authority: CertificateAuthority) -> datetime:
+    """When a certificate is to be renewed: never, if it lasts as long as its authority."""
+    at = renewal_time(certificates.load(pair.certificate)[0], authority.certificate, spec)
+    return datetime.max.replace(tzinfo=UTC) if at is None else at
+
+
+def _digest(folder: Path) -> bytes:
+    """Of the content of all files that an etcd is prepared with; another one if one of them is missing."""
+    whole = hashlib.sha256()
+    for name in _FILES:
+        try:
+            content = (folder / name).read_bytes()
+        except FileNotFoundError:
+            continue
+        whole.update(name.encode() + hashlib.sha256(content).digest())
+    return whole.digest()
 
 
 def _ports(path: Path, choose: Callable[[], Ports]) -> Ports:

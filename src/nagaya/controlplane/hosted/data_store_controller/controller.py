@@ -66,6 +66,7 @@ class DataStores:
         self._stores = stores
         self._api = rt.api(MANAGER)
         self._kept_up: dict[str, float] = {}
+        self._prepared: dict[str, ManagedEtcd] = {}
         add_index(rt.cache)
         self.controller = Controller(
             "datastore",
@@ -156,8 +157,13 @@ class DataStores:
             reason = DataStoreReason.BINARIES_MISSING if programs.failed else DataStoreReason.STARTING
             raise NotUsable(reason, programs.message)
         etcd = await asyncio.to_thread(
-            ManagedEtcd.prepare, self._folder(store), programs.paths[PROCESS], self._rt.world
+            ManagedEtcd.prepare,
+            self._folder(store),
+            programs.paths[PROCESS],
+            self._rt.world,
+            before=self._prepared.get(store.metadata.uid),
         )
+        self._prepared[store.metadata.uid] = etcd
         name = _process(store)
         await self._host.run(replace(etcd.spec(), name=name))
         status = self._host.status(name)
@@ -180,6 +186,7 @@ class DataStores:
     async def _remove(self, store: DataStore) -> None:
         self._stores.forget(store.metadata.uid)
         self._kept_up.pop(store.metadata.uid, None)
+        self._prepared.pop(store.metadata.uid, None)
         if not store.is_kept_here:
             return
         await self._host.forget(_process(store))

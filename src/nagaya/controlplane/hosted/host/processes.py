@@ -12,6 +12,7 @@ import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -102,9 +103,7 @@ def processes(tenancy: Tenancy) -> list[Wanted]:
     facts = tenancy.facts
     if not facts.replicas:
         return []
-    context = context_for(Proof(authority=tenancy.authority), insecure=False)
-    # It is recognised by its authority: behind the balancer it has an address that no client knows.
-    context.check_hostname = False
+    context = _recognising(tenancy.authority)
     found = [_api_server(tenancy, index, context) for index in range(facts.replicas)]
     if isinstance(facts.store, KineStore):
         found.append(_kine(tenancy, facts.store))
@@ -154,6 +153,15 @@ def digest(parts: Mapping[str, bytes]) -> str:
     for name, content in sorted(parts.items()):
         whole.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(content).digest())
     return whole.hexdigest()
+
+
+@lru_cache(maxsize=256)  # plans are made far more often than authorities
+def _recognising(authority: bytes) -> ssl.SSLContext:
+    """How to ask an API server whether it is ready. It is recognised by its authority: behind the balancer it has an
+    address that no client knows."""
+    context = context_for(Proof(authority=authority), insecure=False)
+    context.check_hostname = False
+    return context
 
 
 def _api_server(tenancy: Tenancy, index: int, context: ssl.SSLContext) -> Wanted:

@@ -81,7 +81,8 @@ def kubelet_configuration(setup: TenantSetup) -> dict[str, Any]:
 
 def document(content: dict[str, Any]) -> str:
     """YAML in kubeadm's order."""
-    return yaml.safe_dump(content, sort_keys=True, width=4096)
+    text: str = yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=True, width=4096)
+    return text
 
 
 def _image(repository: str, tag: str) -> dict[str, str]:

@@ -60,7 +60,8 @@ def _kubeconfig(setup: TenantSetup) -> str:
         "current-context": "default",
         "users": [{"name": "default", "user": {"tokenFile": f"{_ACCOUNT_FOLDER}/token"}}],
     }
-    return yaml.safe_dump(content, sort_keys=False, width=4096)
+    text: str = yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, width=4096)
+    return text
 
 
 def _daemon_set(setup: TenantSetup, proxy: KubeProxy) -> Manifest:

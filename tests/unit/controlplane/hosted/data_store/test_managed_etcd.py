@@ -27,8 +27,8 @@ def clock() -> LaterClock:
     return LaterClock()
 
 
-def prepare(folder: Path, clock: LaterClock) -> ManagedEtcd:
-    return ManagedEtcd.prepare(folder, PROGRAM, World(clock))
+def prepare(folder: Path, clock: LaterClock, before: ManagedEtcd | None = None) -> ManagedEtcd:
+    return ManagedEtcd.prepare(folder, PROGRAM, World(clock), before=before)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -44,6 +44,38 @@ def test_everything_is_made_once_and_stays(tmp_path: Path, clock: LaterClock) ->
     assert second.endpoint == first.endpoint
 
 
+def test_what_was_prepared_is_used_again_while_its_files_are_the_same(tmp_path: Path, clock: LaterClock) -> None:
+    first = prepare(tmp_path, clock)
+    clock.later = timedelta(days=100)
+    assert prepare(tmp_path, clock, first) is first
+    assert first.driver() is first.driver()
+
+
+@pytest.mark.parametrize("file", ["ports.json", "pki/etcd/server.crt", "pki/etcd/peer.key", "pki/root-client.crt"])
+def test_a_file_that_is_gone_is_made_anew(tmp_path: Path, clock: LaterClock, file: str) -> None:
+    first = prepare(tmp_path, clock)
+    (tmp_path / file).unlink()
+    second = prepare(tmp_path, clock, first)
+    assert second is not first
+    assert (tmp_path / file).exists()
+    assert prepare(tmp_path, clock, second) is second
+
+
+def test_a_file_that_somebody_broke_is_made_anew(tmp_path: Path, clock: LaterClock) -> None:
+    first = prepare(tmp_path, clock)
+    (tmp_path / "pki/root-client.crt").write_bytes(b"nothing")
+    second = prepare(tmp_path, clock, first)
+    assert certificates.load((tmp_path / "pki/root-client.crt").read_bytes())
+    assert second.client.certificate == (tmp_path / "pki/root-client.crt").read_bytes()
+
+
+def test_the_folder_of_data_is_made_again_if_it_is_gone(tmp_path: Path, clock: LaterClock) -> None:
+    first = prepare(tmp_path, clock)
+    (tmp_path / "data").rmdir()
+    prepare(tmp_path, clock, first)
+    assert (tmp_path / "data").is_dir()
+
+
 def test_keys_and_data_are_private(tmp_path: Path, clock: LaterClock) -> None:
     prepare(tmp_path, clock)
     for path in [*tmp_path.rglob("*.key"), tmp_path / "data", tmp_path / "pki"]:
@@ -54,7 +86,7 @@ def test_certificates_are_renewed_in_their_place_without_a_restart(tmp_path: Pat
     first = prepare(tmp_path, clock)
     before = contents(tmp_path)
     clock.later = timedelta(days=300)
-    second = prepare(tmp_path, clock)
+    second = prepare(tmp_path, clock, first)
     after = contents(tmp_path)
     changed = {name for name in after if after[name] != before[name]}
     assert changed == {"pki/etcd/server.crt", "pki/etcd/peer.crt", "pki/root-client.crt"}
