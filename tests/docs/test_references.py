@@ -13,7 +13,7 @@ from docs.page import ROOT, section
 from nagaya.apiserver.admission.plugins import default_plugins
 from nagaya.apiserver.builtins.resources import LEFT_OUT
 from nagaya.apiserver.web.connection import Patience
-from nagaya.cli.main import main
+from support.cli_commands import commands
 from support.known_differences import KNOWN
 
 CLI = (ROOT / "docs/reference/cli.md").read_text()
@@ -22,17 +22,7 @@ OPERATIONS = (ROOT / "docs/operations.md").read_text()
 ERRORS = (ROOT / "docs/reference/errors.md").read_text()
 
 
-def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            assert child is not None
-            yield from _commands(child, f"{path} {name}")
-
-
-_COMMANDS = dict(_commands(main, "nagaya"))
+_COMMANDS = dict(commands())
 
 
 def _options(command: click.Command) -> set[str]:

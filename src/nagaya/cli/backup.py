@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from nagaya.cli.data_dir import default_data_dir
+from nagaya.cli.output.document import printed, result_option
 
 _STREAM: Final = Path("-")
 _data_dir = click.option(
@@ -28,7 +29,8 @@ _data_dir = click.option(
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
 @_data_dir
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-def backup(file: Path, data_dir: Path, force: bool) -> None:
+@result_option
+def backup(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
     """Copy the management API's data into FILE, while it runs or not; - is standard output.
 
     FILE holds every object, Secrets too, and is readable by you only. The certificate authority and the other keys
@@ -45,21 +47,26 @@ def backup(file: Path, data_dir: Path, force: bool) -> None:
 
     if file == _STREAM and sys.stdout.isatty():
         raise click.UsageError("a backup is no text for a terminal: name a file, or pipe it on.")
+    if file == _STREAM and output is not None:
+        raise click.UsageError("--output would be in the middle of the backup: name a file, or leave it out.")
     with _written(file) as place:
         try:
             backup_directory(data_dir, place, overwrite=force)
         except StorageError as error:
             raise click.ClickException(_sentence(error)) from error
-        size = _size(place.stat().st_size)
-    if file != _STREAM:
-        click.echo(f"Wrote {file} ({size}). Put it back with: nagaya restore {file}")
+        size = place.stat().st_size
+    if output is not None:
+        click.echo(printed({"file": str(file), "bytes": size}, output), nl=False)
+    elif file != _STREAM:
+        click.echo(f"Wrote {file} ({_size(size)}). Put it back with: nagaya restore {file}")
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
 @_data_dir
 @click.option("--force", is_flag=True, help="Also if there is data already. It is moved aside, not deleted.")
-def restore(file: Path, data_dir: Path, force: bool) -> None:
+@result_option
+def restore(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
     """Put the backup in FILE in place of the management API's data; - is standard input.
 
     `nagaya up` must not be running on it. Clients that watched notice that the history has a gap, and list again.
@@ -79,9 +86,18 @@ def restore(file: Path, data_dir: Path, force: bool) -> None:
             restored = put_back(place, data_dir, SystemClock(), force=force)
         except StorageError as error:
             raise click.ClickException(_sentence(error)) from error
+    aside = restored.moved_aside
+    if output is not None:
+        told = {
+            "objects": restored.objects,
+            "dataDir": str(data_dir),
+            "movedAside": None if aside is None else str(aside),
+        }
+        click.echo(printed(told, output), nl=False)
+        return
     click.echo(f"Restored {restored.objects} objects into {data_dir}.")
-    if restored.moved_aside is not None:
-        click.echo(f"The data that was there is in {restored.moved_aside}.")
+    if aside is not None:
+        click.echo(f"The data that was there is in {aside}.")
 
 
 @contextmanager

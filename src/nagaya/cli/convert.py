@@ -7,6 +7,7 @@ import sys
 import click
 
 from nagaya.cli.manifest_files import texts
+from nagaya.cli.output.document import manifests_option, printed_manifests
 
 
 @click.command()
@@ -34,7 +35,10 @@ from nagaya.cli.manifest_files import texts
     metavar="VERSION",
     help="For cluster.k8s.io/v1alpha1: group and version of those kinds.",
 )
-def convert(sources: tuple[str, ...], strict: bool, provider: str, infrastructure_api_version: str) -> None:
+@manifests_option
+def convert(
+    sources: tuple[str, ...], strict: bool, provider: str, infrastructure_api_version: str, output: str
+) -> None:
     """Print Cluster API manifests of older versions as v1beta2.
 
     Reads v1beta1 of all groups and cluster.k8s.io/v1alpha1, with MachineClasses, which become templates that are shared
@@ -65,7 +69,7 @@ def convert(sources: tuple[str, ...], strict: bool, provider: str, infrastructur
     if not objects:
         click.echo(f"note: there is no object in {', '.join(sources)}.", err=True)
     result = conversion.convert(objects, Infrastructure(infrastructure_api_version, provider))
-    click.echo(manifests.write(result.objects), nl=False)
+    click.echo(printed_manifests(result.objects, output), nl=False)
     for finding in result.findings:
         click.echo(f"{'lost' if finding.loss else 'note'}: {finding}", err=True)
     if strict and not result.lossless:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
-import yaml
 
 from nagaya.api.catalog import PARTS
 from nagaya.api.crd import render
+from nagaya.cli.output.document import manifests_option, printed_manifests
 from nagaya.cli.parts import chosen
 
 
@@ -20,8 +17,9 @@ from nagaya.cli.parts import chosen
     callback=chosen(PARTS),
     help=f"Only the kinds of these parts: {', '.join(PARTS)}. Leave out those whose kinds another provider brings.",
 )
-def crds(only: tuple[str, ...]) -> None:
-    """Print the CustomResourceDefinitions of Nagaya's kinds as YAML.
+@manifests_option
+def crds(only: tuple[str, ...], output: str) -> None:
+    """Print the CustomResourceDefinitions of Nagaya's kinds.
 
     They make a Kubernetes of yours know them. Server-side, because they are larger than what kubectl can remember in an
     annotation. After that, `kubectl explain machinedeployment.spec` says what each field does.
@@ -30,16 +28,6 @@ def crds(only: tuple[str, ...]) -> None:
     Examples:
       nagaya crds | kubectl apply --server-side -f -
       nagaya crds --only infrastructure-proxmox,ipam > kinds.yaml
+      nagaya crds -o json | jq -r '.items[].metadata.name'
     """
-    click.echo("".join(f"---\n{_yaml(render(each))}" for part in only for each in PARTS[part]), nl=False)
-
-
-class _Plain(yaml.CSafeDumper):
-    """Writes a value that occurs twice in full: anchors are hard to read."""
-
-    def ignore_aliases(self, _: object) -> bool:
-        return True
-
-
-def _yaml(document: Mapping[str, Any]) -> str:
-    return yaml.dump(document, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
+    click.echo(printed_manifests([render(each) for part in only for each in PARTS[part]], output), nl=False)

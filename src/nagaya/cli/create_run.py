@@ -13,7 +13,7 @@ from nagaya.blueprints.applying import Refused, Step, create, examine
 from nagaya.blueprints.blueprint import blueprint
 from nagaya.blueprints.manifest import Manifest
 from nagaya.blueprints.wish import CONTROL_PLANES, HOSTED, INFRASTRUCTURES, PROXMOX, SIMULATED, Wish, problems
-from nagaya.cli.output.document import JSON
+from nagaya.cli.output.document import printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.output.screen import Screen, note
@@ -78,7 +78,8 @@ def create_cluster(management: Management, given: Given) -> None:
         raise click.UsageError(f"Simulated machines know nothing of {', '.join(given.of_proxmox)}: leave that out.")
     if given.output is not None and given.infrastructure == SIMULATED:
         # Nothing has to be known for this, so no management API is needed either.
-        _print(given.output, blueprint(_checked(_wish(given, management.namespace or "default"))))
+        drafted = blueprint(_checked(_wish(given, management.namespace or "default")))
+        Screen().text(printed_manifests(drafted, given.output))
         return
 
     async def work(session: Session) -> int | None:
@@ -155,7 +156,7 @@ async def _work(session: Session, given: Given) -> int | None:
     _checked(wish)
     drafted = blueprint(wish)
     if given.output is not None:
-        _print(given.output, drafted)
+        Screen().text(printed_manifests(drafted, given.output))
         return None
     steps = await examine(session.client, drafted)
     _show(wish, steps)
@@ -198,18 +199,6 @@ async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
     for line, style in told_of_machines(found, screen.console.width if screen.terminal else None):
         screen.line(line, style)
     return found.worst() is not Severity.ERROR
-
-
-def _print(output: str, drafted: list[Manifest]) -> None:
-    import json
-
-    from nagaya.api.conversion.manifests import write
-
-    if output == JSON:
-        listed = {"apiVersion": "v1", "kind": "List", "items": drafted}
-        Screen().text(json.dumps(listed, indent=2) + "\n")
-    else:
-        Screen().text(write(drafted))
 
 
 def _show(wish: Wish, steps: Sequence[Step]) -> None:

@@ -11,6 +11,7 @@ import click
 from nagaya.binaries.errors import BinariesError
 from nagaya.binaries.programs import STANDARD, names_of
 from nagaya.binaries.releases import DEFAULT_VERSION
+from nagaya.cli.output.document import output_option, printed
 
 
 @click.group()
@@ -43,7 +44,8 @@ def kubernetes() -> None:
     "kube-scheduler.",
 )
 @click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
-def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool) -> None:
+@output_option
+def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool, output: str | None) -> None:
     """Provide the Kubernetes programs and etcd.
 
     They come from the folder in NAGAYA_KUBERNETES_BIN, the cache, the official release sites, or are built with Go,
@@ -77,9 +79,14 @@ def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-    width = max(len(name) for name in binaries.programs)
-    for binary in binaries.programs.values():
-        click.echo(f"{binary.name:<{width}}  {binary.version:<9}  {binary.path}")
+    found = binaries.programs.values()
+    if output is not None:
+        told = [{"name": each.name, "version": each.version, "path": str(each.path)} for each in found]
+        click.echo(printed({"programs": told}, output), nl=False)
+    else:
+        width = max(len(each.name) for each in found)
+        for each in found:
+            click.echo(f"{each.name:<{width}}  {each.version:<9}  {each.path}")
     click.echo(f"{len(binaries.programs)} programs are ready ({duration(world.clock.monotonic() - began)}).", err=True)
 
 

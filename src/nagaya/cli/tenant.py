@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nagaya.cli.data_dir import default_data_dir
+from nagaya.cli.output.document import output_option, printed, result_option
 from nagaya.cli.output.unanswered import unanswered, unusable
 from nagaya.cli.usual_kubeconfig import usual_kubeconfig
 
@@ -60,12 +61,14 @@ def tenant() -> None:
     "--to", "file", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The archive to write."
 )
 @click.option("--force", is_flag=True, help="Replace the archive if it exists.")
+@result_option
 @_management
 def backup(
     name: str,
     namespace: str | None,
     file: Path,
     force: bool,
+    output: str | None,
     kubeconfig: Path | None,
     context: str | None,
     tenants_dir: Path | None,
@@ -94,6 +97,10 @@ def backup(
         with session.reporter.activity(f"Copying {found.names}", "bytes") as activity:
             made = await back_up(found, driver, file, session.world, moved=activity.reached, overwrite=force)
         contents = made.contents
+        if output is not None:
+            told = {"file": str(file), "bytes": made.size, **_shown(contents)}
+            click.echo(printed(told, output), nl=False)
+            return
         click.echo(
             f"Wrote {file} ({_size(made.size)}): {contents.keys} keys of revision {contents.revision}. "
             f"Put it back with: nagaya tenant restore {file}"
@@ -113,6 +120,7 @@ def backup(
     is_flag=True,
     help="Also if the tenant is there: its data is replaced. What it had is put into another archive first.",
 )
+@result_option
 @_management
 def restore(
     file: Path,
@@ -121,6 +129,7 @@ def restore(
     data_store: str,
     dry_run: bool,
     force: bool,
+    output: str | None,
     kubeconfig: Path | None,
     context: str | None,
     tenants_dir: Path | None,
@@ -143,9 +152,10 @@ def restore(
         archive, contents = await read_whole(file)
         try:
             planned, found = await _planned(session.client, contents, name, namespace, data_store, force)
-            _say(planned)
+            if output is None:
+                _say(planned)
             if dry_run:
-                click.echo("Nothing was done: this was a dry run.")
+                _finish(planned, contents, output, "Nothing was done: this was a dry run.", done=False)
                 return
             with session.reporter.activity(f"Restoring {planned.names}", "bytes") as activity:
                 restorer = Restorer(
@@ -162,19 +172,22 @@ def restore(
         finally:
             archive.close()
         where = f"-n {plane.metadata.namespace} {plane.metadata.name}"
-        click.echo(f"Restored {contents.keys} keys. See it start: kubectl get hostedcontrolplane {where} --watch")
+        see = f"See it start: kubectl get hostedcontrolplane {where} --watch"
+        _finish(planned, contents, output, f"Restored {contents.keys} keys. {see}", done=True)
 
     _run(work, kubeconfig, context, tenants_dir)
 
 
 @tenant.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def verify(file: Path) -> None:
+@output_option
+def verify(file: Path, output: str | None) -> None:
     """Read the archive FILE to its end, check it, and say what is in it.
 
     \b
-    Example:
+    Examples:
       nagaya tenant verify shop-monday.tenant
+      nagaya tenant verify shop-monday.tenant -o json
     """
     from nagaya.controlplane.hosted.archive.errors import ArchiveError
     from nagaya.controlplane.hosted.archive.restore import read_whole
@@ -184,6 +197,9 @@ def verify(file: Path) -> None:
     except ArchiveError as error:
         raise click.ClickException(str(error)) from error
     archive.close()
+    if output is not None:
+        click.echo(printed({"file": str(file), **_shown(contents)}, output), nl=False)
+        return
     head = contents.head
     click.echo(f"{file} is whole: {head.format}, made {head.made}.")
     click.echo(f"Cluster {head.namespace}/{head.cluster}, Kubernetes {head.version}, DataStore {head.data_store}.")
@@ -253,6 +269,30 @@ def _say(planned: Plan) -> None:
         click.echo(f"{number}. {step}")
     for warning in planned.warnings:
         click.echo(f"Note: {warning}")
+
+
+def _finish(planned: Plan, contents: Contents, output: str | None, sentence: str, *, done: bool) -> None:
+    """Say in the end what was planned and whether it was done."""
+    if output is None:
+        click.echo(sentence)
+        return
+    names = planned.names
+    told = {
+        "done": done,
+        "restored": {"namespace": names.namespace, "cluster": names.cluster, "controlPlane": names.control_plane},
+        "steps": [*planned.steps],
+        "warnings": [*planned.warnings],
+        "archive": _shown(contents),
+    }
+    click.echo(printed(told, output), nl=False)
+
+
+def _shown(contents: Contents) -> dict[str, Any]:
+    """What is in an archive, without any of its secrets."""
+    import msgspec
+
+    head: dict[str, Any] = msgspec.to_builtins(contents.head)
+    return {**head, "revision": contents.revision, "keys": contents.keys, "secrets": [*contents.secrets]}
 
 
 def _run(

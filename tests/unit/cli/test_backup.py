@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -27,6 +28,25 @@ async def test_a_backup_goes_to_standard_output_and_comes_back_from_standard_inp
     back = CliRunner().invoke(restore, ["-", f"--data-dir={tmp_path / 'other'}"], input=made.stdout_bytes)
     assert "Restored 1 objects" in back.output
     assert stat.S_IMODE((tmp_path / "other/state.db").stat().st_mode) == 0o600
+
+
+async def test_programs_are_told_what_was_written_and_restored(tmp_path: Path) -> None:
+    await filled(tmp_path / "data")
+    file, data = tmp_path / "monday.db", f"--data-dir={tmp_path / 'data'}"
+    made = CliRunner().invoke(backup, [str(file), data, "-o", "json"])
+    assert json.loads(made.output) == {"file": str(file), "bytes": file.stat().st_size}
+    back = json.loads(CliRunner().invoke(restore, [str(file), data, "--force", "-o", "json"]).output)
+    assert (back["objects"], back["dataDir"]) == (1, str(tmp_path / "data"))
+    assert Path(back["movedAside"]).exists()
+    other = CliRunner().invoke(restore, [str(file), f"--data-dir={tmp_path / 'other'}", "-o", "yaml"])
+    assert "movedAside: null" in other.output
+
+
+async def test_a_backup_to_standard_output_is_nothing_but_the_backup(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    refused = CliRunner().invoke(backup, ["-", f"--data-dir={tmp_path}", "-o", "json"])
+    assert (refused.exit_code, refused.stdout_bytes) == (2, b"")
+    assert "name a file, or leave it out" in refused.stderr
 
 
 def test_nothing_is_written_to_standard_output_if_there_is_no_backup(tmp_path: Path) -> None:

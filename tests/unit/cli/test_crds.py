@@ -20,6 +20,12 @@ def test_all_kinds_are_printed_as_yaml() -> None:
     assert printed() == [render(each) for part in PARTS.values() for each in part]
 
 
+def test_all_kinds_are_printed_as_one_list_of_json() -> None:
+    [listed] = printed("-o", "json")
+    assert listed["kind"] == "List"
+    assert listed["items"] == printed()
+
+
 def test_parts_can_be_chosen() -> None:
     assert printed("--only", "ipam, addons") == [render(each) for name in ("ipam", "addons") for each in PARTS[name]]
 

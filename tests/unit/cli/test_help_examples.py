@@ -10,22 +10,13 @@ import click
 import pytest
 
 from nagaya.cli.main import main
+from support.cli_commands import leaves
 
 _PIECES = re.compile(r"[|;&]+|\$\(|<\(|\)")
 
 
-def _commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from _commands(found, click.Context(found, info_name=name, parent=context))
-    else:
-        yield context.command_path, command
-
-
 def _examples() -> Iterator[tuple[str, str]]:
-    for path, command in _commands(main, click.Context(main, info_name="nagaya")):
+    for path, command in leaves().items():
         told = (command.help or "").partition("Examples:")[2]
         for line in re.sub(r"\\\n\s*", "", told).splitlines():
             for piece in _PIECES.split(line.partition("#")[0]):
@@ -48,9 +39,4 @@ def test_an_example_is_understood(path: str, line: str) -> None:
 
 
 def test_every_command_has_examples() -> None:
-    without = [
-        path
-        for path, command in _commands(main, click.Context(main, info_name="nagaya"))
-        if "Example" not in (command.help or "")
-    ]
-    assert not without
+    assert not [path for path, command in leaves().items() if "Example" not in (command.help or "")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -23,6 +24,16 @@ def test_an_archive_says_what_is_in_it(tmp_path: Path) -> None:
         "Cluster team/shop, Kubernetes v1.36.3, DataStore default.\n"
         "2 keys of revision 41; Secrets: shop-ca.\n"
     )
+
+
+def test_an_archive_tells_programs_what_is_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "shop.tenant"
+    write(file, asyncio.run(copy_of([Entry(b"pods/a", b"secret")])))
+    result = CliRunner().invoke(main, ["tenant", "verify", str(file), "-o", "json"])
+    told = json.loads(result.output)
+    assert told["file"] == str(file)
+    assert (told["namespace"], told["cluster"], told["dataStore"]) == ("team", "shop", "default")
+    assert (told["keys"], told["revision"], told["secrets"]) == (1, 41, ["shop-ca"])
 
 
 def test_a_damaged_archive_is_refused_before_the_management_api_is_asked(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import click
 
 import nagaya
 from nagaya.cli.controllers import PARTS
+from nagaya.cli.output.document import manifests_option, printed_manifests
 from nagaya.cli.parts import chosen
 
 DEFAULT = tuple(part for part in PARTS if part != "infrastructure-simulated")
@@ -32,8 +33,11 @@ DEFAULT = tuple(part for part in PARTS if part != "infrastructure-simulated")
 @click.option(
     "--service-monitor", is_flag=True, help="Also a ServiceMonitor: for clusters that have the Prometheus operator."
 )
-def manifests(namespace: str, image: str, only: tuple[str, ...], crds: bool, service_monitor: bool) -> None:
-    """Print what runs the controllers on a Kubernetes cluster, as YAML.
+@manifests_option
+def manifests(
+    namespace: str, image: str, only: tuple[str, ...], crds: bool, service_monitor: bool, output: str
+) -> None:
+    """Print what runs the controllers on a Kubernetes cluster.
 
     A namespace, the definitions of the kinds, a ServiceAccount with no more rights than the parts use, a Deployment of
     two replicas of which one works at a time, a Service for metrics and a PodDisruptionBudget. Apply it server-side:
@@ -45,7 +49,7 @@ def manifests(namespace: str, image: str, only: tuple[str, ...], crds: bool, ser
       nagaya manifests --no-crds --namespace clusters
       nagaya manifests --only core,ipam,infrastructure-proxmox --service-monitor
     """
-    from nagaya.api.conversion.manifests import write
     from nagaya.cli.manifests.installation import Installation
 
-    click.echo(write(Installation(namespace, image, only, crds, service_monitor).manifests()), nl=False)
+    made = Installation(namespace, image, only, crds, service_monitor).manifests()
+    click.echo(printed_manifests(made, output), nl=False)

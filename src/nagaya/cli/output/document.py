@@ -1,9 +1,13 @@
-"""Output for programs: JSON or YAML, complete and without colours."""
+"""Output for programs: JSON or YAML, complete and without colours.
+
+Every command that ends by itself has `-o`: without it, it speaks to people. Commands whose output are manifests print
+YAML then, which people and programs read alike.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import click
@@ -18,6 +22,34 @@ def output_option(command: C) -> C:
     return click.option(
         "-o", "--output", type=click.Choice([JSON, YAML]), help="For programs.  [default: a table for people]"
     )(command)
+
+
+def result_option(command: C) -> C:
+    """`-o json|yaml` of commands that do something and say what they did; None means for people."""
+    return click.option(
+        "-o", "--output", type=click.Choice([JSON, YAML]), help="Say what was done for programs.  [default: a sentence]"
+    )(command)
+
+
+def manifests_option(command: C) -> C:
+    """`-o yaml|json` of commands that print manifests."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice([YAML, JSON]),
+        default=YAML,
+        show_default=True,
+        help="Documents of YAML, or one List in JSON.",
+    )(command)
+
+
+def printed_manifests(objects: Sequence[dict[str, Any]], output: str) -> str:
+    """Manifests as text that `kubectl apply -f` takes."""
+    if output == JSON:
+        return printed({"apiVersion": "v1", "kind": "List", "items": objects}, JSON)
+    from nagaya.api.conversion.manifests import write
+
+    return write(objects)
 
 
 def printed(content: object, output: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.output.document import JSON, YAML
 from nagaya.cli.proxmox.api import NAME, management_options
 from nagaya.cli.proxmox.ask import trust_given
 from nagaya.cli.proxmox.failure import finish
@@ -79,7 +80,7 @@ _POOL: Final = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}")
 @click.option(
     "--output",
     "-o",
-    type=click.Choice(["yaml"]),
+    type=click.Choice([YAML, JSON]),
     help="Print the manifests, with the secret in them, instead of storing them.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan, and change nothing.")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import click
-import yaml
 
+from nagaya.cli.output.document import YAML, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client
@@ -254,7 +254,7 @@ class _Run:
         say(f"Verified: {done.token} has all rights that are needed. Boot data goes {way}.")
         if management is None:
             objects = manifests(done.wanted, settings.namespace, settings.name, done.token, done.secret)
-            sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False))
+            sys.stdout.write(printed_manifests(objects, settings.output or YAML))
             return
         condition = await management.ready(settings.wait)
         if condition is None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.output.document import manifests_option, output_option, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.ask import at_a_terminal
 from nagaya.cli.proxmox.failure import finish
-from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, output_option, show, way_options
+from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, show, way_options
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.image.image import Image
@@ -76,7 +77,7 @@ def image() -> None:
 @click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 @output_option
 @way_options
-def add(way: Given, output: str, dry_run: bool, **asked: Any) -> None:
+def add(way: Given, output: str | None, dry_run: bool, **asked: Any) -> None:
     """Make templates from an image, on every host that needs one.
 
     Hosts download the image themselves, compare it with its checksum, and import it. Where storages are local each host
@@ -93,7 +94,7 @@ def add(way: Given, output: str, dry_run: bool, **asked: Any) -> None:
     finish(in_session(way, lambda session: _add(session, asked, output, dry_run)))
 
 
-async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bool) -> int | None:
+async def _add(session: Session, asked: dict[str, Any], output: str | None, dry_run: bool) -> int | None:
     from nagaya.infrastructure.proxmox.image.apply import Run
     from nagaya.infrastructure.proxmox.image.choice import NoChoice
     from nagaya.infrastructure.proxmox.image.observe import size_of
@@ -120,10 +121,10 @@ async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bo
             planned = await run.plan() if run.size is not None else planned
     except NoChoice as error:
         raise Ended(str(error), ExitCode.PROBLEM) from error
-    if output == "text":
+    if output is None:
         for line in plan_lines(chosen, planned):
             click.echo(line)
-    if planned.nothing and output == "text":
+    if planned.nothing and output is None:
         click.echo(f"Nothing to do.\n\n{_usage(chosen)}")
         return None
     await _check(session, wanted, planned, held)
@@ -132,7 +133,7 @@ async def _add(session: Session, asked: dict[str, Any], output: str, dry_run: bo
         return None
     result = await run.apply(planned)
     show(result_shown(chosen, result), output, "\n".join(("", *result_lines(chosen, result))))
-    if output == "text":
+    if output is None:
         rest = "Not all hosts have it. See to what is said above, and run the same again: it goes on from here."
         click.echo(f"\n{_usage(chosen) if result.complete else rest}")
     return None if result.complete else int(ExitCode.INCOMPLETE)
@@ -230,7 +231,7 @@ def _usage(chosen: Image) -> str:
 @image.command("list")
 @output_option
 @way_options
-def list_(way: Given, output: str) -> None:
+def list_(way: Given, output: str | None) -> None:
     """Show the images and other templates: which hosts have them, and who needs them.
 
     \b
@@ -241,7 +242,7 @@ def list_(way: Given, output: str) -> None:
     finish(in_session(way, lambda session: _list(session, output)))
 
 
-async def _list(session: Session, output: str) -> None:
+async def _list(session: Session, output: str | None) -> None:
     from nagaya.infrastructure.proxmox.image.listing import listed, table
     from nagaya.infrastructure.proxmox.image.observe import observe
     from nagaya.infrastructure.proxmox.image.users import users
@@ -263,7 +264,7 @@ async def _list(session: Session, output: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @output_option
 @way_options
-def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: bool, output: str) -> None:
+def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: bool, output: str | None) -> None:
     """Remove images by name or VMID, unless something needs them.
 
     Only what `image add` made is ever removed. What a ProxmoxMachineTemplate, a ProxmoxMachine or a ProxmoxConnection
@@ -288,7 +289,7 @@ def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: b
         except Unknown as error:
             raise Ended(str(error), ExitCode.PROBLEM) from error
         found = removal(seen, known, await linked_to(session.proxmox, meant), only=meant)
-        if session.client is None and output == "text":
+        if session.client is None and output is None:
             click.echo("Note: without a management API nobody knows which machines select an image.", err=True)
         return await _remove(session, found, dry_run, yes, output, refuses=True)
 
@@ -304,7 +305,7 @@ def remove(way: Given, names: tuple[str, ...], hosts: str, dry_run: bool, yes: b
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @output_option
 @way_options
-def prune(way: Given, keep: int, unused: bool, dry_run: bool, yes: bool, output: str) -> None:
+def prune(way: Given, keep: int, unused: bool, dry_run: bool, yes: bool, output: str | None) -> None:
     """Remove old images that nothing needs.
 
     Needs the management API, as only that knows what machines select.
@@ -335,13 +336,13 @@ def prune(way: Given, keep: int, unused: bool, dry_run: bool, yes: bool, output:
 
 
 async def _remove(
-    session: Session, found: Removal, dry_run: bool, yes: bool, output: str, *, refuses: bool
+    session: Session, found: Removal, dry_run: bool, yes: bool, output: str | None, *, refuses: bool
 ) -> int | None:
     """`refuses`: that something stays is a failure, as somebody named it."""
     from nagaya.infrastructure.proxmox.image import removal
     from nagaya.infrastructure.proxmox.image.marker import RETIRED
 
-    if output == "text":
+    if output is None:
         for each in found.going:
             click.echo(f"remove {each.vmid} ({each.name}) on {each.host}")
         for each, why in found.staying:
@@ -384,7 +385,8 @@ def _shown(template: Template) -> dict[str, Any]:
 @click.option("--origin", default="debian-13", show_default=True, metavar="TAG", help="The tag of the image.")
 @click.option("--baked", is_flag=True, help="The image has Kubernetes in it (it was added with --kubernetes).")
 @click.option("--bridge", default="vmbr0", show_default=True, metavar="NAME", help="The bridge of the example.")
-def bootstrap_files(version: str, origin: str, baked: bool, bridge: str) -> None:
+@manifests_option
+def bootstrap_files(version: str, origin: str, baked: bool, bridge: str, output: str) -> None:
     """Print the parts of manifests that make machines from an image.
 
     A plain image has no Kubernetes in it. An annotation has the bootstrap provider install containerd, kubelet and
@@ -395,8 +397,8 @@ def bootstrap_files(version: str, origin: str, baked: bool, bridge: str) -> None
       nagaya proxmox image bootstrap-files
       nagaya proxmox image bootstrap-files --origin ubuntu-24.04 --version v1.36.3 --bridge vmbr1
     """
-    from nagaya.api.conversion.manifests import write
     from nagaya.infrastructure.proxmox.image.manifests import manifests
 
     name = origin.replace(".", "-")
-    click.echo(write(manifests(origin, version, kubernetes=baked, name=name, bridge=bridge)), nl=False)
+    made = manifests(origin, version, kubernetes=baked, name=name, bridge=bridge)
+    click.echo(printed_manifests(made, output), nl=False)

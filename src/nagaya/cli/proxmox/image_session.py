@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from nagaya.cli.output.document import printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client, management_options, unhelpful
@@ -91,12 +91,6 @@ def way_options(command: Command) -> Command:
     return made
 
 
-def output_option(command: Command) -> Command:
-    """-o text|json|yaml."""
-    choice = click.Choice(["text", "json", "yaml"])
-    return click.option("-o", "--output", type=choice, default="text", show_default=True, help="How to print.")(command)
-
-
 class Teller:
     """Says on standard error what happens; of what takes long, only every so often how far it is."""
 
@@ -113,16 +107,9 @@ class Teller:
         click.echo(f"{host}: {what}" if host else what, err=True)
 
 
-def show(shown: dict[str, Any], output: str, text: str) -> None:
+def show(shown: dict[str, Any], output: str | None, text: str) -> None:
     """Print for programs or for people, as was asked."""
-    if output == "json":
-        click.echo(json.dumps(shown, indent=2))
-    elif output == "yaml":
-        from nagaya.api.conversion.manifests import write
-
-        click.echo(write([shown]), nl=False)
-    else:
-        click.echo(text)
+    click.echo(f"{text}\n" if output is None else printed(shown, output), nl=False)
 
 
 async def in_session(given: Given, work: Callable[[Session], Awaitable[int | None]]) -> int | None:
