@@ -30,7 +30,7 @@ from nagaya.infrastructure.proxmox.connection.secrets import follow_credentials
 from nagaya.infrastructure.proxmox.connection.source import Source, facts_of, is_watched, source_of, version_of
 from nagaya.infrastructure.proxmox.privileges.missing import Missing
 from nagaya.infrastructure.proxmox.privileges.place import Scope
-from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
+from nagaya.infrastructure.proxmox.privileges.preflight import Preflight
 from nagaya.infrastructure.proxmox.privileges.refusal import Refusal, lacking
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.calls import nothing
@@ -88,10 +88,7 @@ class Connected:
     @property
     def preflight(self) -> Preflight | None:
         """What the credentials are good for; None if nobody has asked yet."""
-        found = self.findings
-        if found is None:
-            return None
-        return preflight(found.held, self.scope, found.version.release, found.subject)
+        return None if self.findings is None else self.findings.preflight(self.scope)
 
     @property
     def missing(self) -> tuple[Missing, ...]:

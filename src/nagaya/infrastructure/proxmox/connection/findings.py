@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot, Token
@@ -12,6 +12,8 @@ from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.cluster import Version
 from nagaya.infrastructure.proxmox.client.errors import NotImplemented
 from nagaya.infrastructure.proxmox.privileges.held import Held
+from nagaya.infrastructure.proxmox.privileges.place import Scope
+from nagaya.infrastructure.proxmox.privileges.preflight import Preflight, preflight
 from nagaya.infrastructure.proxmox.privileges.refusal import Refusal
 
 OLDEST: Final = (8, 0)
@@ -36,6 +38,15 @@ class Findings:
     """When it was found, on the clock that never goes back."""
     refusals: tuple[Refusal, ...] = ()
     """Those of before that would be refused again."""
+    _judged: dict[Scope, Preflight] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was made of them: they do not change, and each reconcile asks. As many as connections share a client."""
+
+    def preflight(self, scope: Scope) -> Preflight:
+        """What the credentials are good for where somebody works with that."""
+        found = self._judged.get(scope)
+        if found is None:
+            found = self._judged[scope] = preflight(self.held, scope, self.version.release, self.subject)
+        return found
 
 
 async def find(proxmox: Proxmox, refused: Collection[Refusal] = ()) -> Findings:

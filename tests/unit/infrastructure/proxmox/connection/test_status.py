@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -55,6 +56,22 @@ def seen(held: Held = ALL, *, version: str = "9.2.1", quorate: bool | None = Tru
 def told(look: Look, before: ProxmoxConnection | None = None) -> dict[str, tuple[str, str, str]]:
     found = status(before or connection(), look, Plan(hold=True), NOW)
     return {each.type: (each.status, each.reason, each.message) for each in found.conditions}
+
+
+def test_what_credentials_are_good_for_is_told_by_what_a_connection_works_with() -> None:
+    in_pool = Held({"/pool/home": dict.fromkeys(built_in("9.2")["Administrator"], True), "/": {}})
+    connected = seen(in_pool).connected
+    assert connected is not None
+    home, away = replace(connected, pool="home"), replace(connected, pool="away")
+    for _ in range(2):
+        for each, path in ((home, "/pool/home"), (away, "/pool/away")):
+            assert each.preflight is not None
+            lacking = {missing.path for missing in each.preflight.missing}
+            assert (path in lacking) is (each is away)
+    later = seen(ALL).connected
+    assert later is not None
+    assert later.preflight is not None
+    assert not later.preflight.missing
 
 
 def test_all_is_well() -> None:
