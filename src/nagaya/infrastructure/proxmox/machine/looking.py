@@ -66,18 +66,19 @@ async def look_around(rt: Runtime, memory: Memory, objects: Objects, link: Link)
     clones: tuple[Reservation, ...] = ()
     templates: dict[int, MachineConfig] = {}
     equipment = NO_EQUIPMENT
+    has_no_vm = found is None or found.presence is Presence.ABSENT
     if not machine.metadata.deleting and objects.infrastructure is not None:
         if not settled(memory, objects, snapshot):
             guest = without_endpoint(await _guest(rt, memory, objects, link, found), _endpoint(objects))
             erased = await is_erased(proxmox, objects, found)
             looked_after = await managed(rt, proxmox, objects, found, guest)
-        if found is None or found.presence is Presence.ABSENT:
+        if has_no_vm:
             templates = await _templates(rt, memory, objects, link, snapshot)
             clones = await running_clones(rt, memory, link, snapshot, objects.uid)
             equipment = await equipment_for(machine, link, snapshot, _owned(rt, link))
     # Nothing is waited for from here on: what is promised now is still so when the decision is made.
     inventory = None
-    if objects.infrastructure is not None:
+    if has_no_vm and objects.infrastructure is not None:
         inventory = world(snapshot, objects.infrastructure, templates, _owned(rt, link), equipment)
     return Seen(
         objects,
