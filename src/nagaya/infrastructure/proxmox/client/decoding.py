@@ -30,13 +30,13 @@ class Decoded:
 def decoded(answer: Answer, asked: Evidence) -> Decoded:
     """Raises the error that the answer is. `asked` has the call's method, path and host."""
     said = _object(answer.body)
+    if answer.status < 300 and said is not None and "data" in said:
+        total = said.get("total")
+        return Decoded(said["data"], total if isinstance(total, int) else None)
     evidence = replace(asked, status=answer.status, reason=answer.reason)
     if answer.status >= 400:
         raise classified(_told(evidence, said, answer.body))
-    if answer.status >= 300 or said is None or "data" not in said:
-        raise errors.Malformed(replace(evidence, message=f"{answer.status} {answer.reason}: {_shown(answer.body)}"))
-    total = said.get("total")
-    return Decoded(said["data"], total if isinstance(total, int) else None)
+    raise errors.Malformed(replace(evidence, message=f"{answer.status} {answer.reason}: {_shown(answer.body)}"))
 
 
 def _told(evidence: Evidence, said: dict[str, Any] | None, body: bytes) -> Evidence:
