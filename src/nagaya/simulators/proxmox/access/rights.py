@@ -18,6 +18,8 @@ from nagaya.simulators.proxmox.state.datacenter import Datacenter
 
 ROOT = "root@pam"
 NO_ACCESS = "NoAccess"
+_Entries = dict[str, tuple[dict[str, bool], dict[str, bool]]]
+"""By path, roles and whether they are passed on: those of somebody himself, and those of his groups."""
 _ALLOCATORS = {"storage": "Datastore.Allocate", "vms": "VM.Allocate", "pool": "Pool.Allocate"}
 
 
@@ -53,6 +55,7 @@ class Rights:
         self._datacenter = datacenter
         self.caller = caller
         self._found: dict[str, Mapping[str, bool]] = {}
+        self._listed: dict[str, _Entries] = {}
         self._known = built_in(datacenter.version)
 
     def on(self, path: str) -> Mapping[str, bool]:
@@ -111,20 +114,22 @@ class Rights:
 
     def _compiled(self, path: str) -> Mapping[str, bool]:
         user, token = self.caller.user, self.caller.token
-        everything = dict.fromkeys(self._known["Administrator"], True)
         if token is None:
-            if user == ROOT:
-                return everything
-            return self._privileges(self._roles(user, path))
+            return self._of_user(user, path)
         known = self._datacenter.access.users.get(user)
         facts = known.tokens.get(token) if known is not None else None
         if facts is None:
             return {}
-        owner = everything if user == ROOT else self._privileges(self._roles(user, path))
+        owner = self._of_user(user, path)
         if not facts.privilege_separation:
             return owner
         own = self._privileges(self._roles(self.caller.id, path))
         return {name: owner[name] and passed_on for name, passed_on in own.items() if name in owner}
+
+    def _of_user(self, user: str, path: str) -> dict[str, bool]:
+        if user == ROOT:
+            return dict.fromkeys(self._known["Administrator"], True)
+        return self._privileges(self._roles(user, path))
 
     def _privileges(self, roles: Mapping[str, bool]) -> dict[str, bool]:
         privileges: dict[str, bool] = {}
@@ -136,7 +141,7 @@ class Rights:
     def _role(self, name: str) -> frozenset[str]:
         return self._known.get(name) or self._datacenter.access.roles.get(name, frozenset())
 
-    def _roles(self, id: str, path: str) -> dict[str, bool]:
+    def _roles(self, id: str, path: str) -> Mapping[str, bool]:
         """Roles at a path for a user or token, those of pools that hold what the path names included."""
         roles = self._given(id, path)
         inherited = {role for pool in self._pools(path) for role in self._given(id, f"/pool/{pool}")}
@@ -155,25 +160,36 @@ class Rights:
             return [pool for pool, facts in self._datacenter.pools.items() if name in facts.storages]
         return []
 
-    def _given(self, id: str, path: str) -> dict[str, bool]:
+    def _given(self, id: str, path: str) -> Mapping[str, bool]:
         """Roles that entries on a path and above it give."""
+        entries, steps = self._entries_of(id), ancestors(path)
+        for step in reversed(steps):
+            for roles in entries.get(step, ()):
+                here = roles if step == steps[-1] else {role: True for role, passed_on in roles.items() if passed_on}
+                if here:
+                    return {NO_ACCESS: here[NO_ACCESS]} if NO_ACCESS in here else here
+        return {}
+
+    def _entries_of(self, id: str) -> _Entries:
+        """What the list says of a user or token. A call may ask for many paths, and the list is long."""
+        found = self._listed.get(id)
+        if found is None:
+            found = self._listed[id] = self._sorted_out(id)
+        return found
+
+    def _sorted_out(self, id: str) -> _Entries:
         access = self._datacenter.access
         user = access.users.get(id)
         groups = user.groups if user is not None else set()
-        steps = ancestors(path)
-        own: dict[str, dict[str, bool]] = {}
-        shared: dict[str, dict[str, bool]] = {}
-        for (step, kind, holder, role), passed_on in access.acl.items():
-            if step not in steps or not (passed_on or step == steps[-1]):
-                continue
+        found: _Entries = {}
+        for (path, kind, holder, role), passed_on in access.acl.items():
             if kind == "group":
                 if holder in groups:
-                    there = shared.setdefault(step, {})
-                    there[role] = there.get(role, False) or passed_on
+                    shared = found.setdefault(path, ({}, {}))[1]
+                    shared[role] = shared.get(role, False) or passed_on
             elif holder == id:
-                own.setdefault(step, {})[role] = passed_on
-        roles = next((found for step in reversed(steps) if (found := own.get(step) or shared.get(step))), {})
-        return {NO_ACCESS: roles[NO_ACCESS]} if NO_ACCESS in roles else roles
+                found.setdefault(path, ({}, {}))[0][role] = passed_on
+        return found
 
 
 def _granting(path: str) -> list[str]:
