@@ -11,6 +11,7 @@ from nagaya.simulators.proxmox.storages.volume_name import split_id
 from nagaya.simulators.proxmox.surface import Schema
 from nagaya.simulators.proxmox.verification import FormatError, parse_size, render
 
+Value = str | int | bool | None
 CLOUDINIT_SIZE = 4 << 20
 TPM_SIZE = 4 << 20
 EFI_SIZE = 528 << 10
@@ -43,7 +44,7 @@ class Drive:
     """A drive, taken apart."""
 
     key: str
-    values: dict[str, str | int | bool | None] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
@@ -113,11 +114,18 @@ def _any() -> Schema:
 
 def parse_drive(key: str, text: str) -> Drive | None:
     """A drive out of an option; None if PVE would not take it."""
+    values = _values(key, text)
+    return None if values is None else Drive(key, dict(values))
+
+
+@lru_cache(maxsize=8192)
+def _values(key: str, text: str) -> tuple[tuple[str, Value], ...] | None:
+    """What is in a drive. Hosts read the same few texts again and again, for every report and every list."""
     try:
         found = options.parts(key, text)
     except (FormatError, KeyError):
         return None
-    values: dict[str, str | int | bool | None] = dict(found)
+    values: dict[str, Value] = dict(found)
     for option in ("bps", "bps_rd", "bps_wr"):
         if values.pop(option, None) is not None:
             if f"m{option}" in values:
@@ -138,7 +146,7 @@ def parse_drive(key: str, text: str) -> Drive | None:
         values["size"] = parse_size(str(size))
         if values["size"] is None:
             return None
-    return drive
+    return tuple(values.items())
 
 
 def gibibytes(text: str) -> int:

@@ -7,18 +7,19 @@ the next start, what the drive with boot data does not know yet, and the snapsho
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
+_OTHERS = re.compile(r"[^ -$&-9;-~]")
+"""All but printable letters of ASCII, and of those the percent sign and the colon."""
 _LEFT_OUT = frozenset({"digest", "description"})
 
 
 def encoded(text: str) -> str:
     """A line of a description, with everything but plain letters escaped."""
-    return "".join(
-        chr(byte) if 0x20 <= byte <= 0x7E and byte not in (0x25, 0x3A) else f"%{byte:02X}"
-        for byte in text.encode("utf-8", "surrogatepass")
-    )
+    # In Latin-1 each byte is a letter.
+    return _OTHERS.sub(lambda found: f"%{ord(found[0]):02X}", text.encode("utf-8", "surrogatepass").decode("latin-1"))
 
 
 def section(options: Mapping[str, Any], *, pending: bool = False) -> str:

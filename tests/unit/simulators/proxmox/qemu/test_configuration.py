@@ -130,6 +130,11 @@ def test_a_line_of_a_description_is_plain_in_the_file(line: str) -> None:
     assert ":" not in encoded
 
 
+def test_a_description_is_escaped_byte_by_byte_but_for_plain_letters() -> None:
+    assert text.encoded(" $%&9:;~\x7f\t") == " $%25&9%3A;~%7F%09"
+    assert text.encoded("é€\udc80") == "%C3%A9%E2%82%AC%ED%B2%80"
+
+
 def test_the_old_number_of_processors_is_one_of_sockets() -> None:
     guest = Guest(100, "pve1")
     write(guest, Configuration(100, {"smp": 3, "cores": 2}))

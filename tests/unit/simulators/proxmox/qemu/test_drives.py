@@ -24,6 +24,14 @@ def test_parts_are_written_in_order_and_sizes_in_the_largest_unit() -> None:
     assert drive.text().endswith("size=200000000,ssd=1")
 
 
+def test_who_changes_a_drive_changes_no_other_that_was_read_from_the_same_text() -> None:
+    first, second = (parse_drive("scsi0", "store:100/a.raw,size=1G") for _ in range(2))
+    assert first is not None
+    assert second is not None
+    first.file, first.values["size"] = "store:100/b.raw", 2 << 30
+    assert second.text() == "store:100/a.raw,size=1G"
+
+
 @pytest.mark.parametrize(
     ("key", "text"),
     [
