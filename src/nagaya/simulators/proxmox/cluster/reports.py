@@ -5,18 +5,24 @@ known from these reports. So a machine that was just made has neither name nor s
 went off look for five minutes as they last did. A report is found by what it is about, not by who sent it: a machine
 that was moved keeps the last word of its old host until the new one speaks.
 
+A report holds the machines themselves as they were at its moment. What is told of them is worked out when somebody
+asks: hosts report far more often than anybody looks.
+
 Reporting begins with the first look at reports, as if all had just reported; from then on it goes by the clock.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nagaya.simulators.proxmox.qemu.status import memory_of
 from nagaya.simulators.proxmox.qemu.status import status_of as machine_status
+from nagaya.simulators.proxmox.state.guest import Guest
 from nagaya.simulators.proxmox.state.node import Node
 from nagaya.simulators.proxmox.storages.usage import status_of as storage_status
+from nagaya.simulators.proxmox.storages.usage import usage_of
 
 if TYPE_CHECKING:
     from nagaya.simulators.proxmox.emulator import Emulator
@@ -48,24 +54,26 @@ def report(emulator: Emulator, node: Node) -> None:
     datacenter = emulator.datacenter
     node.seen = emulator.world.clock.monotonic()
     here = [guest for guest in datacenter.guests.values() if guest.node == node.name]
-    machines = {guest.vmid: _machine(emulator, guest.vmid) for guest in here}
+    machines = {guest.vmid: replace(guest, config=dict(guest.config)) for guest in here}
     storages = {}
     for storage in datacenter.storages.values():
-        if storage.enabled and storage.on(node.name):
-            status = storage_status(datacenter, storage, node.name)
-            if status["active"]:
-                storages[storage.name] = {"maxdisk": status["total"], "disk": status["used"]}
+        if storage.enabled and storage.on(node.name) and storage.reachable:
+            usage = usage_of(datacenter, storage, node.name)
+            storages[storage.name] = {"maxdisk": usage.total, "disk": usage.used}
     node.report = {"node": _node(emulator, node), "machines": machines, "storages": storages}
 
 
 def machine(emulator: Emulator, vmid: int) -> Report | None:
     """The newest word on a machine that still counts, whoever gave it."""
     known = [
-        (node.seen, node.report["machines"][vmid])
+        (node.seen or 0.0, node.report["machines"][vmid])
         for node in emulator.datacenter.nodes.values()
         if _counts(emulator, node) and vmid in node.report["machines"]
     ]
-    return max(known, key=lambda word: word[0] or 0.0)[1] if known else None
+    if not known:
+        return None
+    moment, guest = max(known, key=lambda word: word[0])
+    return _machine(emulator, guest, moment)
 
 
 def of_host(emulator: Emulator, node: Node) -> Report | None:
@@ -84,9 +92,8 @@ def _counts(emulator: Emulator, node: Node) -> bool:
     return emulator.world.clock.monotonic() - node.seen < emulator.pace.forgotten
 
 
-def _machine(emulator: Emulator, vmid: int) -> Report:
-    guest = emulator.datacenter.guests[vmid]
-    status = machine_status(emulator, guest)
+def _machine(emulator: Emulator, guest: Guest, moment: float) -> Report:
+    status = machine_status(emulator, guest, moment)
     return {
         **{name: status[name] for name in _MACHINE},
         "template": int(guest.template),

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from nagaya.simulators.proxmox.emulator import Emulator
 
 _PRESSURES = tuple(f"pressure{what}{how}" for what in ("cpu", "io", "memory") for how in ("some", "full"))
+_SERIAL_PORTS = tuple(f"serial{number}" for number in range(4))
 MEBIBYTE = 1 << 20
 
 
-def status_of(emulator: Emulator, guest: Guest, *, full: bool = False) -> dict[str, Any]:
-    """What a host knows of a machine; with `full` also what the running process says of itself."""
+def status_of(emulator: Emulator, guest: Guest, moment: float | None = None, *, full: bool = False) -> dict[str, Any]:
+    """What a host knows of a machine, now or as it was at a moment; with `full` also what the running process says of
+    itself."""
     section, process = guest.config, guest.process
+    now = emulator.world.clock.monotonic() if moment is None else moment
     cpus = int(section.get("sockets", 1)) * int(section.get("cores", 1))
     shown: dict[str, Any] = {
         "vmid": guest.vmid,
@@ -39,14 +42,14 @@ def status_of(emulator: Emulator, guest: Guest, *, full: bool = False) -> dict[s
         shown["shares"] = int(section.get("shares", 1000))
     if guest.template:
         shown["template"] = 1
-    if any(section.get(f"serial{number}") for number in range(4)):
+    if any(map(section.get, _SERIAL_PORTS)):
         shown["serial"] = 1
     for option in ("lock", "tags"):
         if section.get(option) is not None:
             shown[option] = section[option]
     if process is not None:
         shown["pid"] = process.pid
-        shown["uptime"] = int(emulator.world.clock.monotonic() - process.started)
+        shown["uptime"] = int(now - process.started)
         shown |= dict.fromkeys(_PRESSURES, 0)
         if full:
             devices = [f"tap{guest.vmid}i{name.removeprefix('net')}" for name in networks_of(process.config)]

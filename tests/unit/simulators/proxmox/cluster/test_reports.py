@@ -74,3 +74,25 @@ def test_who_may_see_nothing_gets_the_hosts_alone() -> None:
             assert all("maxmem" not in row for row in rows)
 
     run(main())
+
+
+def test_a_report_says_how_a_machine_was_when_its_host_spoke() -> None:
+    async def main() -> None:
+        world = virtual_world()
+        async with proxmox_lab(demo(world), world=world) as lab:
+            await lab.task("POST", "/nodes/pve1/qemu", {"vmid": 300, "name": "before", "memory": "512"})
+            await lab.task("POST", "/nodes/pve1/qemu/300/status/start")
+            await lab.data("GET", "/cluster/resources")
+            await asyncio.sleep(10.5)
+            told = await _row(lab, "qemu/300")
+            await lab.data("PUT", "/nodes/pve1/qemu/300/config", {"name": "after"})
+            await asyncio.sleep(3)
+            assert told["name"] == "before"
+            assert await _row(lab, "qemu/300") == told
+            await lab.task("POST", "/nodes/pve1/qemu/300/status/stop")
+            assert await _row(lab, "qemu/300") == told
+            await asyncio.sleep(10)
+            now = await _row(lab, "qemu/300")
+            assert (now["name"], now["status"], now["uptime"]) == ("after", "stopped", 0)
+
+    run(main())
