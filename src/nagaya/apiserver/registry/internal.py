@@ -27,6 +27,14 @@ Change = Callable[[JsonObject], JsonObject | None]
 """Makes the new object from a copy of the current one, in place or anew; None leaves it as it is."""
 
 
+class _LeftAsItIs(Exception):
+    """There is nothing to write: the way out of an update that has only begun."""
+
+    def __init__(self, obj: JsonObject) -> None:
+        super().__init__()
+        self.object = obj
+
+
 class Internal:
     """Reads and writes on behalf of a part of the server, named as its field manager."""
 
@@ -80,7 +88,10 @@ class Internal:
     async def change(
         self, name: GroupResource, namespace: str, key: str, change: Change, *, subresource: str = ""
     ) -> JsonObject | None:
-        """Change an object from whatever it is now; no change, no write. None if it does not exist."""
+        """Change an object from whatever it is now; no change, no write. None if it does not exist.
+
+        Most looks of most controllers find everything as it should be: what `change` leaves as it is goes no further.
+        """
         call = self._call(name, "update", namespace, key, subresource)
         managers = call.subresource.managers if call.subresource else None
         tracker = managers or call.resource.managers
@@ -91,7 +102,7 @@ class Internal:
                 raise status.not_found(name, key)
             changed = change(await copy())
             if changed is None:
-                return await copy()
+                raise _LeftAsItIs(live)
             decoded, _ = call.resource.decoder(changed, report=False)
             return await tracker.update(
                 live, decoded, manager=self._manager, now=self._backend.now(), subresource=subresource
@@ -100,6 +111,8 @@ class Internal:
         try:
             options = WriteOptions("UpdateOptions", field_manager=self._manager)
             outcome = await update(self._backend, call, produce, options)
+        except _LeftAsItIs as left:
+            return left.object
         except ApiError as error:
             if error.code == 404:
                 return None

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from nagaya.apiserver.admission.attributes import Attributes
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.internal import Internal
@@ -42,3 +43,18 @@ async def test_a_change_that_changes_nothing_is_not_written(server: ApiServer) -
     for change in (lambda _: None, lambda obj: obj):
         same = await hands.change(CONFIG_MAPS, "default", "a", change)
         assert same == made
+
+
+async def test_what_is_left_as_it_is_troubles_nobody(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    hands = Internal(server.backend, "test")
+    made = await hands.create(CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "default"}, "data": {"x": "1"}})
+    asked: list[str] = []
+
+    async def admit(write: Attributes) -> None:
+        asked.append(write.name)
+
+    monkeypatch.setattr(server.backend.admission, "mutate", admit)
+    assert await hands.change(CONFIG_MAPS, "default", "a", lambda _: None) == made
+    assert asked == []
+    await hands.change(CONFIG_MAPS, "default", "a", lambda obj: {**obj, "data": {"x": "2"}})
+    assert asked == ["a"]
