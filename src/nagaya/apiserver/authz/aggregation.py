@@ -6,26 +6,34 @@ from collections.abc import Iterable
 
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
+from nagaya.apiserver.selectors.labels import LabelSelector
+
+
+def selectors(role: JsonObject) -> list[LabelSelector]:
+    """What chooses the roles that a ClusterRole is put together from; none if it has no aggregation rule.
+
+    Raises SelectorError if one is malformed, which validation does not let in.
+    """
+    aggregation = role.get("aggregationRule") or {}
+    return [label_selector.compiled(each) for each in aggregation.get("clusterRoleSelectors") or ()]
 
 
 def aggregated_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[JsonObject] | None:
     """The rules that a ClusterRole with an aggregation rule should have; None if it has no aggregation rule.
 
     They are the rules of all roles that its selectors choose, itself excepted: selector by selector, by name, each rule
-    once. Raises SelectorError if a selector is malformed, which validation does not let in.
+    once. Raises SelectorError as `selectors` does.
     """
-    aggregation = role.get("aggregationRule")
-    if aggregation is None:
+    if role.get("aggregationRule") is None:
         return None
     own = role["metadata"]["name"]
     others = sorted(
         (each for each in roles if each["metadata"]["name"] != own), key=lambda each: each["metadata"]["name"]
     )
     rules: list[JsonObject] = []
-    for selector in aggregation.get("clusterRoleSelectors") or ():
-        chosen = label_selector.compiled(selector)
+    for selector in selectors(role):
         for other in others:
-            if chosen.matches(other["metadata"].get("labels")):
+            if selector.matches(other["metadata"].get("labels")):
                 rules += [rule for rule in other.get("rules") or () if rule not in rules]
     return rules
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from nagaya.apiserver.meta.object_meta import FOREGROUND
-from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.storage import Event, Record
 
 Place = tuple[str, str]  # table and key
@@ -18,6 +19,30 @@ Place = tuple[str, str]  # table and key
 _OWNED: Final = b'"ownerReferences"'
 _DELETING: Final = b'"deletionTimestamp"'
 _REMEMBERED: Final = 5000
+
+
+class _Reference(msgspec.Struct):
+    uid: str | None = None
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    uid: str
+    owner_references: list[_Reference] | None = None
+    deletion_timestamp: str | None = None
+    finalizers: list[str] | None = None
+
+
+class _Object(msgspec.Struct):
+    """Of an object, what matters here. Every write of one with an owner is read, so the rest is not even made."""
+
+    metadata: _Metadata
+
+
+_decoder: Final = msgspec.json.Decoder(_Object)
+
+
+def _metadata(record: Record) -> _Metadata:
+    return _decoder.decode(record.value).metadata
 
 
 class Ownership:
@@ -47,7 +72,7 @@ class Ownership:
         before = self._owners.get(place, ())
         if event.record is None:
             assert event.previous is not None
-            uid = _metadata(event.previous)["uid"]
+            uid = _metadata(event.previous).uid
             self._waiting.pop(uid, None)
             if dependents := self.dependents(uid):
                 self._remember(uid)
@@ -67,11 +92,11 @@ class Ownership:
 
     def _begins_to_go(self, place: Place, record: Record) -> Iterator[Place]:
         metadata = _metadata(record)
-        if not metadata.get("deletionTimestamp") or FOREGROUND not in (metadata.get("finalizers") or ()):
-            self._waiting.pop(metadata["uid"], None)
-        elif metadata["uid"] not in self._waiting:
-            self._waiting[metadata["uid"]] = place
-            yield from self.dependents(metadata["uid"])
+        if not metadata.deletion_timestamp or FOREGROUND not in (metadata.finalizers or ()):
+            self._waiting.pop(metadata.uid, None)
+        elif metadata.uid not in self._waiting:
+            self._waiting[metadata.uid] = place
+            yield from self.dependents(metadata.uid)
 
     def _released(self, uids: tuple[str, ...]) -> Iterator[Place]:
         """The owners that may have waited for a dependent that changed."""
@@ -88,8 +113,7 @@ class Ownership:
         self._forget(place)
         if _OWNED not in record.value:
             return False
-        references = _metadata(record).get("ownerReferences") or ()
-        uids = tuple(each.get("uid") or "" for each in references)
+        uids = tuple(each.uid or "" for each in _metadata(record).owner_references or ())
         if not uids:
             return False
         self._owners[place] = uids
@@ -104,8 +128,3 @@ class Ownership:
                 places.discard(place)
                 if not places:
                     del self._dependents[uid]
-
-
-def _metadata(record: Record) -> JsonObject:
-    metadata: JsonObject = record.object()["metadata"]
-    return metadata

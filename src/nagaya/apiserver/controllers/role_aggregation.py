@@ -61,5 +61,11 @@ class RoleAggregation:
         return None
 
     def _rules(self, role: JsonObject) -> list[JsonObject] | None:
-        records = self._backend.store.list(_TABLE).records
-        return aggregation.aggregated_rules(role, (record.object() for record in records))
+        selectors = aggregation.selectors(role)
+        # By their labels, for which they need not be read: no selector chooses most of the roles there are.
+        chosen = (
+            record.object()
+            for record in self._backend.store.list(_TABLE).records
+            if any(each.matches(record.labels) for each in selectors)
+        )
+        return aggregation.aggregated_rules(role, chosen)
