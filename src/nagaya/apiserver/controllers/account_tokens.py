@@ -30,6 +30,7 @@ class AccountTokens:
     """Fills and removes the Secrets with tokens of service accounts."""
 
     name = "service account tokens"
+    tables = ("secrets", "serviceaccounts")
 
     def __init__(self, backend: Backend, signer: Signer, root_ca: bytes) -> None:
         self._backend = backend

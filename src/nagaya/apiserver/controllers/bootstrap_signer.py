@@ -46,6 +46,7 @@ class BootstrapSigner:
     """Keeps the signatures of `cluster-info` those of the tokens there are. Nothing happens while it does not exist."""
 
     name = "bootstrap signer"
+    tables = ("configmaps", "secrets")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

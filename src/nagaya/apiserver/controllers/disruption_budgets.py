@@ -38,6 +38,7 @@ class DisruptionBudgets:
     """Counts what budgets are about."""
 
     name = "disruption budgets"
+    tables = (_TABLE, "pods", *_OWNER_TABLES)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -33,6 +33,7 @@ class EndpointMirroring:
     """Keeps the slices of Endpoints."""
 
     name = "endpoint mirroring"
+    tables = (TABLE, endpoint_slices.TABLE, "services")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -36,6 +36,7 @@ class EndpointSlices:
     """Keeps the slices of Services."""
 
     name = "endpoint slices"
+    tables = (TABLE, *service_backends.TABLES)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -33,6 +33,7 @@ class EndpointsOfServices:
     """Keeps the Endpoints of Services."""
 
     name = "endpoints"
+    tables = (TABLE, *service_backends.TABLES)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -22,6 +22,7 @@ class EventExpiry:
     """Deletes events that nobody has written to for an hour."""
 
     name = "event expiry"
+    tables = (_TABLE,)
 
     def __init__(self, backend: Backend, ttl: timedelta = TTL) -> None:
         self._backend = backend

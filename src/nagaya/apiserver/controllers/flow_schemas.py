@@ -24,6 +24,7 @@ class FlowSchemas:
     """Tells schemas that lead somewhere from those that dangle."""
 
     name = "flow schemas"
+    tables = (_TABLE, _LEVELS)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

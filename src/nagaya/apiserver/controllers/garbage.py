@@ -39,6 +39,7 @@ class GarbageCollector:
     """Deletes what nobody owns any more."""
 
     name = "garbage collector"
+    tables = None
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

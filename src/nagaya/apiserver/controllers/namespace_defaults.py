@@ -27,6 +27,7 @@ class NamespaceDefaults:
     """Creates and repairs what every namespace has."""
 
     name = "namespace defaults"
+    tables = ("namespaces", "serviceaccounts", "configmaps")
 
     def __init__(self, backend: Backend, root_ca: str) -> None:
         self._backend = backend

@@ -42,6 +42,7 @@ class NamespaceFinisher:
     """Empties and removes namespaces that are being deleted."""
 
     name = "namespace controller"
+    tables = None
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -21,6 +21,7 @@ class PolicyStatus:
     """Looks at each spec once."""
 
     name = "policy status"
+    tables = (_TABLE,)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

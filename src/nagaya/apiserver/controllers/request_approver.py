@@ -33,6 +33,7 @@ class RequestApprover:
     """Approves what needs no person."""
 
     name = "certificate request approver"
+    tables = (TABLE,)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

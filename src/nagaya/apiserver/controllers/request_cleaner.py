@@ -25,6 +25,7 @@ class RequestCleaner:
     """Deletes requests an hour after they were signed, denied or failed, and a day after they came if nobody acted."""
 
     name = "certificate request cleaner"
+    tables = (TABLE,)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -55,6 +55,7 @@ class RequestSigner:
     """Issues the certificates of approved requests."""
 
     name = "certificate request signer"
+    tables = (TABLE,)
 
     def __init__(self, backend: Backend, authority: CertificateAuthority) -> None:
         self._backend = backend

@@ -34,6 +34,7 @@ class ResourceQuotas:
     """Counts what namespaces use."""
 
     name = "resource quotas"
+    tables = None
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -20,6 +20,7 @@ class RoleAggregation:
     """Gives every ClusterRole with an aggregation rule the rules of those it chooses."""
 
     name = "role aggregation"
+    tables = (_TABLE,)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -1,8 +1,9 @@
 """Runs the server's own controllers: events of the store in, keys to look at again out.
 
-A controller is told of every event and names the keys it wants to look at; each key is looked at once however many
-events named it, and by one worker at a time. A failure is logged and the key comes back later, waiting longer each
-time; it never stops other keys. All a controller remembers can be rebuilt from the store, which is what `start` does.
+A controller is told of every event in its tables and names the keys it wants to look at; each key is looked at once
+however many events named it, and by one worker at a time. A failure is logged and the key comes back later, waiting
+longer each time; it never stops other keys. All a controller remembers can be rebuilt from the store, which is what
+`start` does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,12 +34,17 @@ class Controller(Protocol):
 
     name: str
 
+    @property
+    def tables(self) -> Collection[str] | None:
+        """The tables of the store whose events it is told of; None for all."""
+        ...
+
     def start(self) -> Iterable[Key]:
         """Look at the whole store once; the keys to begin with."""
         ...
 
     def on_event(self, event: Event) -> Iterable[Key]:
-        """The keys that an event is a reason to look at."""
+        """The keys that an event in one of its tables is a reason to look at."""
         ...
 
     async def sync(self, key: Key) -> float | None:
@@ -63,6 +69,8 @@ class Runner:
         self._store = store
         self._random = world.random
         self._controllers = {each.name: each for each in controllers}
+        # Who is told of the events in a table, found out when there is the first.
+        self._told: dict[str, list[Controller]] = {}
         self._queue: dict[tuple[str, Key], None] = {}  # in order of arrival
         self._busy: set[tuple[str, Key]] = set()
         self._again: set[tuple[str, Key]] = set()
@@ -146,7 +154,12 @@ class Runner:
                 return  # the store is closed
 
     def _hand_on(self, event: Event) -> None:
-        for controller in self._controllers.values():
+        told = self._told.get(event.table)
+        if told is None:
+            everyone = self._controllers.values()
+            told = [each for each in everyone if each.tables is None or event.table in each.tables]
+            self._told[event.table] = told
+        for controller in told:
             try:
                 for key in controller.on_event(event):
                     self._add((controller.name, key))

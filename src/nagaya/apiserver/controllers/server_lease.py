@@ -32,6 +32,7 @@ class ServerLease:
     """Makes the Lease, and renews it when there is a reason to."""
 
     name = "server lease"
+    tables = None
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

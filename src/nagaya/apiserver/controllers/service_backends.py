@@ -15,6 +15,7 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event, Record
 
 HEADLESS: Final = "service.kubernetes.io/headless"
+TABLES: Final = ("services", "pods", "nodes")  # whose events `SelectingServices.touched` is about
 _ZONE: Final = "topology.kubernetes.io/zone"
 
 

@@ -25,6 +25,7 @@ class ServiceRanges:
     """Tells the range that is used from those that are not."""
 
     name = "service ranges"
+    tables = (_TABLE,)
 
     def __init__(self, backend: Backend, used: str) -> None:
         self._backend = backend

@@ -98,7 +98,7 @@ class StandingObjects:
     def __init__(self, backend: Backend, objects: list[Standing]) -> None:
         self._api = Internal(backend, "kube-apiserver")
         self._objects: Mapping[tuple[str, str], Standing] = {(each.table, each.key): each for each in objects}
-        self._tables = frozenset(each.table for each in objects)
+        self.tables = frozenset({"namespaces", *(each.table for each in objects)})
 
     def start(self) -> Iterator[tuple[str, str]]:
         """All of them."""
@@ -106,9 +106,8 @@ class StandingObjects:
 
     def on_event(self, event: Event) -> Iterator[tuple[str, str]]:
         """One of them, or the namespace of one, came, changed or went."""
-        if event.table in self._tables:
-            if (event.table, event.key) in self._objects:
-                yield event.table, event.key
+        if (event.table, event.key) in self._objects:
+            yield event.table, event.key
         elif event.table == "namespaces" and event.record is not None:
             yield from (place for place in self._objects if place[1].startswith(f"{event.key}/"))
 

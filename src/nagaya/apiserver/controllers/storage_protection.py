@@ -77,6 +77,7 @@ class ClaimProtection(Protection):
     name = "claim protection"
     resource = CLAIMS
     table = "persistentvolumeclaims"
+    tables = (table, "pods")
     finalizer = "kubernetes.io/pvc-protection"
 
     def is_used(self, obj: JsonObject) -> bool:
@@ -113,6 +114,7 @@ class VolumeProtection(Protection):
     name = "volume protection"
     resource = VOLUMES
     table = "persistentvolumes"
+    tables = (table,)
     finalizer = "kubernetes.io/pv-protection"
 
     def is_used(self, obj: JsonObject) -> bool:
@@ -130,6 +132,7 @@ class AttributesClassProtection(Protection):
     name = "attributes class protection"
     resource = CLASSES
     table = "storage.k8s.io/volumeattributesclasses"
+    tables = (table, "persistentvolumeclaims", "persistentvolumes")
     finalizer = "kubernetes.io/vac-protection"
 
     def is_used(self, obj: JsonObject) -> bool:

@@ -34,6 +34,7 @@ class TokenCleaner:
     """Deletes expired bootstrap tokens."""
 
     name = "token cleaner"
+    tables = ("secrets",)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

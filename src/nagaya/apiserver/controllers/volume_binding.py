@@ -33,6 +33,7 @@ class VolumeBinding:
     """Binds claims and volumes."""
 
     name = "volume binding"
+    tables = (_VOLUMES, _CLAIMS)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

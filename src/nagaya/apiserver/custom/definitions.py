@@ -38,6 +38,7 @@ class Definitions:
     """Keeps the catalog and the conditions of all definitions right."""
 
     name = "custom resource definitions"
+    tables = None
 
     def __init__(self, backend: Backend, caller: WebhookCaller) -> None:
         self._backend = backend

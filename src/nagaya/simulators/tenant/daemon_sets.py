@@ -12,7 +12,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant import workload_events
-from nagaya.simulators.tenant.hands import DAEMON_SETS, PODS, Hands
+from nagaya.simulators.tenant.hands import DAEMON_SETS, PODS, Hands, table_of
 from nagaya.simulators.tenant.pod_templates import pod_from, share, template_hash
 from nagaya.simulators.tenant.tolerance import selects, tolerates
 from nagaya.simulators.tenant.view import NodeSeen, PodSeen, View
@@ -49,6 +49,7 @@ class DaemonSets:
     """Makes and deletes daemons' pods."""
 
     name = "simulated daemon sets"
+    tables = ("nodes", "pods", table_of(DAEMON_SETS))
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

@@ -15,7 +15,7 @@ from nagaya.apiserver.registry.internal import Change
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant import workload_events
 from nagaya.simulators.tenant.conditions import set_conditions
-from nagaya.simulators.tenant.hands import DEPLOYMENTS, REPLICA_SETS, Hands
+from nagaya.simulators.tenant.hands import DEPLOYMENTS, REPLICA_SETS, Hands, table_of
 from nagaya.simulators.tenant.pod_templates import owner_reference, share, template_hash
 from nagaya.simulators.tenant.rollout import Count, Limits, recreating, rolling
 from nagaya.simulators.tenant.view import View, owner_of
@@ -28,6 +28,7 @@ class Deployments:
     """Makes ReplicaSets and scales them."""
 
     name = "simulated deployments"
+    tables = ("pods", table_of(DEPLOYMENTS), table_of(REPLICA_SETS))
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

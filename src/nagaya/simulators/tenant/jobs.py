@@ -13,7 +13,7 @@ from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant import workload_events
 from nagaya.simulators.tenant.conditions import set_conditions
-from nagaya.simulators.tenant.hands import JOBS, PODS, Hands
+from nagaya.simulators.tenant.hands import JOBS, PODS, Hands, table_of
 from nagaya.simulators.tenant.pod_templates import pod_from
 from nagaya.simulators.tenant.view import PodSeen, View
 
@@ -24,6 +24,7 @@ class Jobs:
     """Makes the pods of jobs."""
 
     name = "simulated jobs"
+    tables = ("pods", table_of(JOBS))
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

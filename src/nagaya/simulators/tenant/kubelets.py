@@ -34,6 +34,7 @@ class Kubelets:
     """Keeps the Nodes of all machines that are heard up to date."""
 
     name = "simulated kubelets"
+    tables = ("nodes",)
 
     def __init__(self, backend: Backend, machines: Machines, settings: TenantSettings) -> None:
         self._api = Hands(backend, "kubelet")

@@ -56,6 +56,7 @@ class NodeLifecycle:
     """Watches over the nodes."""
 
     name = "simulated node lifecycle"
+    tables = ("nodes", "pods")
 
     def __init__(self, backend: Backend, view: View, machines: Machines, timing: Timing) -> None:
         self._api = Hands(backend, "kube-controller-manager")

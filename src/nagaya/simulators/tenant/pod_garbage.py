@@ -29,6 +29,7 @@ class PodGarbage:
     """Removes pods of nodes that are no more."""
 
     name = "simulated pod garbage collection"
+    tables = ("nodes", "pods")
 
     def __init__(self, backend: Backend, view: View, timing: Timing) -> None:
         self._api = Hands(backend, "kube-controller-manager")

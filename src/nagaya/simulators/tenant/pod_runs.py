@@ -30,6 +30,7 @@ class PodRuns:
     """Runs the pods of all nodes."""
 
     name = "simulated pods"
+    tables = ("nodes", "pods")
 
     def __init__(
         self,

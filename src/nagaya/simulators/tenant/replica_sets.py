@@ -8,7 +8,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant import workload_events
-from nagaya.simulators.tenant.hands import PODS, REPLICA_SETS, Hands
+from nagaya.simulators.tenant.hands import PODS, REPLICA_SETS, Hands, table_of
 from nagaya.simulators.tenant.pod_templates import pod_from
 from nagaya.simulators.tenant.view import PodSeen, View
 
@@ -23,6 +23,7 @@ class ReplicaSets:
     """Makes and deletes pods."""
 
     name = "simulated replica sets"
+    tables = ("pods", table_of(REPLICA_SETS))
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

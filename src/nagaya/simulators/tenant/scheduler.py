@@ -26,6 +26,7 @@ class Scheduler:
     """Binds pods."""
 
     name = "simulated scheduler"
+    tables = ("pods", "nodes", _CLAIM_TABLE)
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-scheduler")

@@ -13,7 +13,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.storage import Event
 from nagaya.simulators.tenant import workload_events
-from nagaya.simulators.tenant.hands import CLAIMS, PODS, STATEFUL_SETS, Hands
+from nagaya.simulators.tenant.hands import CLAIMS, PODS, STATEFUL_SETS, Hands, table_of
 from nagaya.simulators.tenant.pod_templates import pod_from, template_hash
 from nagaya.simulators.tenant.view import PodSeen, View
 
@@ -24,6 +24,7 @@ class StatefulSets:
     """Makes and deletes numbered pods."""
 
     name = "simulated stateful sets"
+    tables = ("pods", table_of(STATEFUL_SETS))
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

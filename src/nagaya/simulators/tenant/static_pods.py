@@ -33,6 +33,7 @@ class StaticPods:
     """Keeps the mirror pods of control plane nodes in the API. Keys are the names of nodes."""
 
     name = "simulated static pods"
+    tables = ("nodes", "pods")
 
     def __init__(self, backend: Backend, view: View, machines: Machines, version: str) -> None:
         self._api = Hands(backend, "kubelet")

@@ -22,6 +22,7 @@ class TaintEvictions:
     """Deletes pods from nodes that they do not tolerate."""
 
     name = "simulated taint evictions"
+    tables = ("nodes", "pods")
 
     def __init__(self, backend: Backend, view: View) -> None:
         self._api = Hands(backend, "kube-controller-manager")

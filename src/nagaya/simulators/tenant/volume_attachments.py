@@ -23,6 +23,7 @@ class VolumeAttachments:
     """Attaches and detaches. Keys are the names of nodes."""
 
     name = "simulated volume attachments"
+    tables = ("pods", "nodes", CLAIMS.resource, table_of(ATTACHMENTS))
 
     def __init__(self, backend: Backend, view: View, machines: Machines, needs: VolumeNeeds, timing: Timing) -> None:
         self._api = Hands(backend, "kube-controller-manager")

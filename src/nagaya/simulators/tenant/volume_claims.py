@@ -35,6 +35,7 @@ class VolumeClaims:
     """Binds, provisions and releases. Keys are `namespace/name` of claims and the bare names of volumes."""
 
     name = "simulated volume claims"
+    tables = ("pods", CLAIMS.resource, VOLUMES.resource)
 
     def __init__(self, backend: Backend, view: View, timing: Timing) -> None:
         self._api = Hands(backend, "kube-controller-manager")

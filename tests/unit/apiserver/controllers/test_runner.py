@@ -19,8 +19,9 @@ class Recorder:
 
     name = "recorder"
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, tables: tuple[str, ...] | None = None) -> None:
         self._store = store
+        self.tables = tables
         self.seen: list[str] = []
         self.at_once = self.most_at_once = 0
         self.fail = 0
@@ -73,6 +74,20 @@ async def start(store: Store, recorder: Recorder) -> Runner:
     runner = Runner(store, World(random=random.Random(1)), [recorder])
     runner.start()
     return runner
+
+
+async def test_a_controller_is_told_of_its_tables_only(store: Store) -> None:
+    every, some, none = Recorder(store), Recorder(store, ("things", "others")), Recorder(store, ())
+    some.name, none.name = "some", "none"
+    runner = Runner(store, World(random=random.Random(1)), [every, some, none])
+    runner.start()
+    for table in ("things", "stuff", "others", "things"):
+        await store.put(table, f"{table}/a", lambda revision: b"{}", expected=ANY)
+        await runner.settled()
+    await runner.stop()
+    assert every.seen == ["things/a", "stuff/a", "others/a", "things/a"]
+    assert some.seen == ["things/a", "others/a", "things/a"]
+    assert none.seen == []
 
 
 async def test_what_is_there_and_what_comes_is_looked_at(store: Store) -> None:

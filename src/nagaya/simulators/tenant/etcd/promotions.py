@@ -18,6 +18,7 @@ class Promotions:
     """Looks at the members of nodes. Keys are their names; whoever lets a node join asks for a look."""
 
     name = "simulated etcd promotions"
+    tables: tuple[str, ...] = ()
 
     def __init__(self, etcd: Etcd, timing: Timing, clock: Clock) -> None:
         self._etcd = etcd
