@@ -37,7 +37,7 @@ class ClientCertificates:
     def __init__(self, clock: Clock, authorities: Sequence[x509.Certificate] | None = None) -> None:
         self._clock = clock
         self._authorities = None if authorities is None else tuple(authorities)
-        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()  # by the certificate itself, the latest used last
 
     async def authenticate(self, facts: RequestFacts) -> Identity | None:
         """The certificate's user; None without a certificate, or with one that has no common name."""
@@ -54,19 +54,18 @@ class ClientCertificates:
         return Identity(known.user)
 
     def _read(self, der: bytes) -> _Known:
-        fingerprint = hashlib.sha256(der).digest()
-        known = self._known.get(fingerprint)
+        known = self._known.get(der)
         if known is None:
             certificate = _parsed(der)
             if self._authorities is not None:
                 _check_trust(certificate, self._authorities)
-            user = _user_of(certificate, fingerprint.hex())
+            user = _user_of(certificate, hashlib.sha256(der).hexdigest())
             known = _Known(user, certificate.not_valid_before_utc, certificate.not_valid_after_utc)
-            self._known[fingerprint] = known
+            self._known[der] = known
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         else:
-            self._known.move_to_end(fingerprint)
+            self._known.move_to_end(der)
         return known
 
 
