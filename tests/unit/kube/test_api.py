@@ -250,6 +250,23 @@ async def test_a_status_is_told_once(here: Here) -> None:
     assert here.boat.status.conditions[0].last_transition_time == NOW
 
 
+async def test_true_is_told_where_1_was_said(here: Here) -> None:
+    config_map = {"metadata": {"name": "a", "namespace": "default"}, "status": {"open": 1}}
+    sent: list[Any] = []
+
+    class Telling(Client):
+        async def patch(self, kind: Kind[Any], namespace: str, name: str, patch: Any, **_: Any) -> Any:
+            sent.append(patch.content["status"])
+            return kind.convert({**config_map, "status": patch.content["status"]})
+
+    api = Api(Telling(here.client.transport, world=World()), here.cache, "captain")
+    held = CONFIG_MAPS.convert(config_map)
+    await api.status(CONFIG_MAPS, held, {"open": 1}, fields={"open"})
+    assert sent == []
+    await api.status(CONFIG_MAPS, held, {"open": True}, fields={"open"})
+    assert sent == [{"open": True}]
+
+
 async def test_a_field_that_is_left_out_is_removed_even_if_another_manager_claims_it(here: Here) -> None:
     ready = set_condition((), condition("Ready", True, "Good"), now=NOW, generation=1)
     told = BoatStatus(size=3, phase="Afloat", conditions=ready)
