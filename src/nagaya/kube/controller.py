@@ -3,7 +3,8 @@
 A reconcile is told only which object to look at. It reads everything else from the cache, so it does not matter how
 many events led to it, in which order, or whether some were missed. What always holds:
 
-- No key is reconciled twice at a time; different keys are, up to the number of workers.
+- No key is reconciled twice at a time; different keys are, up to the number of workers. A worker is there from the
+  moment at which it is first needed.
 - A reconcile that raises, or takes longer than its timeout, is tried again later and later; no other key notices.
 - Every key is looked at again after a while (the resync), behind all fresh events, in case something outside changed.
 - What somebody wants of an object is looked at at once. A controller that sums up what many others do may let their
@@ -18,6 +19,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,6 +99,7 @@ class Controller:
         self._settle = settle
         self._on_stop = on_stop
         self._tasks: list[asyncio.Task[None]] = []
+        self._running = False
         self._timer: asyncio.TimerHandle | None = None
         self._cache: Cache | None = None
         self._queue: Queue | None = None
@@ -122,7 +125,7 @@ class Controller:
     @property
     def running(self) -> bool:
         """Whether it is started and not stopped."""
-        return bool(self._tasks)
+        return self._running
 
     def watch(self, kind: Kind[Any], keys: Keys) -> None:
         """Hear of a kind that became known only now. The same kind with the same mapping again: no effect."""
@@ -152,18 +155,23 @@ class Controller:
         """Begin to work. The kinds that it hears of must be in the cache, and synced. Objects that are not its concern
         are left alone, whatever happens to them."""
         self._cache, self._world, self._concerns = cache, world, concerns
-        queue = self._queue = Queue(world.clock, world.random, on_add=metrics.adds.labels(self.name).inc)
+        loop, measures, context = asyncio.get_running_loop(), Measures.of(self.name, metrics), copy_context()
+
+        def hire() -> None:
+            number = len(self._tasks)
+            if number < self._workers:
+                # In the context of the start: whoever brought the key may be at work on something else.
+                work, name = self._work(queue, world, measures), f"{self.name} worker {number}"
+                self._tasks.append(loop.create_task(work, name=name, context=context.copy()))
+
+        queue = self._queue = Queue(world.clock, world.random, on_add=metrics.adds.labels(self.name).inc, on_wait=hire)
         _export(self.name, queue, metrics)
         self._settling = True
         for watch in self._watches:
             self._subscribe(cache, watch)
         self._settling = False
         metrics.workers.labels(self.name).set(self._workers)
-        loop, measures = asyncio.get_running_loop(), Measures.of(self.name, metrics)
-        self._tasks = [
-            loop.create_task(self._work(queue, world, measures), name=f"{self.name} worker {number}")
-            for number in range(self._workers)
-        ]
+        self._running = True
         self._schedule_resync()
 
     async def stop(self) -> None:
@@ -176,7 +184,7 @@ class Controller:
             self._timer.cancel()
         if self._queue is not None:
             self._queue.close()
-        tasks, self._tasks = self._tasks, []
+        tasks, self._tasks, self._running = self._tasks, [], False
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=STOP_GRACE)
             for task in late:

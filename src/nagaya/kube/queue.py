@@ -50,12 +50,19 @@ class Queue:
     """The work of one controller."""
 
     def __init__(
-        self, clock: Clock, random: random.Random | None = None, *, on_add: Callable[[], object] | None = None
+        self,
+        clock: Clock,
+        random: random.Random | None = None,
+        *,
+        on_add: Callable[[], object] | None = None,
+        on_wait: Callable[[], object] | None = None,
     ) -> None:
-        """Without `random` there is no jitter. `on_add` is called whenever `adds` grows."""
+        """Without `random` there is no jitter. `on_add` is called whenever `adds` grows, `on_wait` when a key is queued
+        and nobody is there to take it."""
         self._clock = clock
         self._random = random
         self._on_add = on_add
+        self._on_wait = on_wait
         self._waiting: tuple[OrderedDict[Key, float], ...] = tuple(OrderedDict() for _ in Priority)
         self._running: dict[Key, float] = {}
         self._again: dict[Key, tuple[Priority, float]] = {}
@@ -96,7 +103,7 @@ class Queue:
     @property
     def busy(self) -> bool:
         """Whether a key is queued, in work, or about to be: its news gather, or it is retried."""
-        if self.depth or self._running or self._gathering:
+        if any(self._waiting) or self._running or self._gathering:
             return True
         return any(delay <= RETRY_SOON for delay, _ in self._retries.values())
 
@@ -174,7 +181,7 @@ class Queue:
 
     async def get(self) -> Key:
         """The next key to work on. Whoever got it must call `done`. Raises QueueClosed after `close`."""
-        while not self.depth:
+        while not any(self._waiting):
             if self._closed:
                 raise QueueClosed
             getter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -248,7 +255,8 @@ class Queue:
                 return
             resync[key] = now
         self._count_add()
-        self._wake()
+        if not self._wake() and self._on_wait is not None:
+            self._on_wait()
 
     def _count_add(self) -> None:
         self.adds += 1
@@ -281,12 +289,13 @@ class Queue:
             pending[1].cancel()
             self._tell_idle()
 
-    def _wake(self) -> None:
+    def _wake(self) -> bool:
         while self._getters:
             getter = self._getters.popleft()
             if not getter.done():
                 getter.set_result(None)
-                return
+                return True
+        return False
 
     def _tell_idle(self) -> None:
         if self._idle_waiters and not self.busy:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -129,6 +130,36 @@ def test_news_from_elsewhere_gather_like_those_of_others_and_only_while_it_runs(
         controller.look_at([A])
         await asyncio.sleep(5)
         assert len(turns) == 1
+
+    run(main())
+
+
+def test_workers_are_hired_as_they_are_needed_and_know_nothing_of_who_needed_them() -> None:
+    async def main() -> None:
+        server = FakeServer()
+        seen: list[str] = []
+        around: ContextVar[str] = ContextVar("around", default="nothing")
+
+        def workers() -> int:
+            return sum(" worker " in task.get_name() for task in asyncio.all_tasks())
+
+        async def reconcile(key: Key) -> None:
+            seen.append(around.get())
+            await asyncio.sleep(1)
+
+        async with running(server, reconcile, workers=2) as manager:
+            assert workers() == 0
+            around.set("somebody else's work")
+            for count, name in ((1, "a"), (1, "a"), (2, "b"), (2, "c")):
+                manager.controllers[0].look_at([Key("n", name)])
+                await asyncio.sleep(0)
+                assert workers() == count
+            await manager.idle()
+            assert seen == ["nothing"] * 4
+            put(server, "a")
+            await manager.idle()
+            assert workers() == 2
+        assert workers() == 0
 
     run(main())
 
