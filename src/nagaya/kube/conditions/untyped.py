@@ -24,6 +24,8 @@ def conditions_of(obj: Untyped) -> Conditions:
     for path in (("status", "v1beta2", "conditions"), ("status", "conditions")):
         found = obj.at(*path)
         if isinstance(found, list):
+            if (complete := _complete(found)) is not None:
+                return complete
             try:
                 return tuple(_read(each) for each in found if isinstance(each, Mapping))
             except ValueError as error:
@@ -32,6 +34,15 @@ def conditions_of(obj: Untyped) -> Conditions:
                     f"{'.'.join(path)} of {obj.kind} {metadata.namespace}/{metadata.name}: {error}"
                 ) from error
     return ()
+
+
+def _complete(content: list[Any]) -> Conditions | None:
+    """All conditions in one pass, as most of them can be; None if there is any that lacks something."""
+    try:
+        found = msgspec.convert(content, Conditions)
+    except msgspec.ValidationError:
+        return None
+    return found if all(each.type and each.reason for each in found) else None
 
 
 def _read(content: Mapping[str, Any]) -> Condition:

@@ -10,6 +10,7 @@ from nagaya.api.meta import Condition
 from nagaya.api.untyped import Untyped
 from nagaya.kube.conditions import UNSET, Source, conditions_of
 
+T = "2026-01-02T03:04:05Z"
 MACHINES = Kind("cluster.x-k8s.io", "v1beta2", "Machine", "machines", Untyped)
 
 
@@ -50,10 +51,23 @@ def test_what_is_missing_in_the_old_form_is_filled_in() -> None:
     assert (found.reason, found.message, found.last_transition_time) == ("NoReasonReported", "", UNSET)
 
 
+def test_one_that_lacks_something_takes_nothing_from_the_others() -> None:
+    complete = {"type": "Ready", "status": "True", "lastTransitionTime": T, "reason": "Good", "message": "Fine."}
+    (expected,) = conditions_of(obj({"conditions": [complete]}))
+    for change in ({"reason": ""}, {"reason": None}, {"message": None}, {"observedGeneration": 1.5}):
+        first, second = conditions_of(obj({"conditions": [complete, {**complete, **change}]}))
+        assert first == expected
+        assert second.reason == ("NoReasonReported" if "reason" in change else "Good")
+        assert second.message == ("" if "message" in change else "Fine.")
+        assert second.observed_generation is None
+    assert conditions_of(obj({"conditions": [complete, "no condition"]})) == (expected,)
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
         ({"status": "True"}, "type must be set"),
+        ({"type": "", "status": "True", "lastTransitionTime": T, "reason": "A", "message": ""}, "type must be set"),
         ({"type": "Ready"}, "status must be set for the Ready condition"),
         ({"type": "Ready", "status": "Maybe"}, "must be one of True, False, Unknown"),
         ({"type": "Ready", "status": "True", "lastTransitionTime": "yesterday"}, "lastTransitionTime"),
