@@ -59,20 +59,29 @@ class ContractKinds:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
+        self._resolved: dict[str, tuple[Definition, Resolved]] = {}
+        """What was made of each definition. It holds for that very object, and no longer."""
         cache.start(DEFINITIONS)
         cache.add_index(DEFINITIONS, _BY_KIND, lambda each: (f"{each.spec.names.kind}.{each.spec.group}",))
 
     def resolve(self, group: str, kind: str) -> Resolved:
         """The kind as it is served now. Raises NotInstalled or NoContract, which say what to do."""
-        found = self._cache.by(DEFINITIONS, _BY_KIND, f"{kind}.{group}")
+        full_name = f"{kind}.{group}"
+        found = self._cache.by(DEFINITIONS, _BY_KIND, full_name)
         if not found:
+            self._resolved.pop(full_name, None)
             raise NotInstalled(
                 f"Nobody serves the kind {kind} of {group}: no CustomResourceDefinition has it. "
                 f"Install the provider that brings it, or correct the reference."
             )
         definition = found[0]
+        known = self._resolved.get(full_name)
+        if known is not None and known[0] is definition:
+            return known[1]
         contract, version = served(definition.metadata.name, definition.metadata.labels)
         names = definition.spec.names
-        return Resolved(
+        resolved = Resolved(
             Kind(group, version, names.kind, names.plural, Untyped, definition.spec.scope == "Namespaced"), contract
         )
+        self._resolved[full_name] = (definition, resolved)
+        return resolved
