@@ -11,6 +11,8 @@ from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+BEGINNING = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+"""When all loops begin."""
 
 
 class _Leaping(selectors.DefaultSelector):
@@ -53,7 +55,7 @@ class LoopClock:
     """The loop's time as a date."""
 
     def now(self) -> datetime:
-        return datetime(2026, 11, 1, 12, 0, tzinfo=UTC) + timedelta(seconds=asyncio.get_running_loop().time())
+        return BEGINNING + timedelta(seconds=asyncio.get_running_loop().time())
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()

@@ -33,7 +33,7 @@ class Untyped:
         """The value at a path of member names, None if there is none."""
         value: Any = self.raw
         for name in path:
-            if not isinstance(value, Mapping):
+            if value.__class__ is not dict and not isinstance(value, Mapping):
                 return None
             value = value.get(name)
         return value

@@ -78,7 +78,7 @@ def same(one: Any, other: Any) -> bool:
     if one.__class__ is str:  # nearly all are, and asking what else they might be takes longer than the answer
         return bool(one == other)
     if one.__class__ is dict and other.__class__ is dict:
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(map(same, one.values(), map(other.__getitem__, one)))
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):

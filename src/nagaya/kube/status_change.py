@@ -97,7 +97,11 @@ def leftovers(
 
 def _owned(status: Mapping[str, Any], types: Collection[str]) -> dict[str, Mapping[str, Any]]:
     listed = status.get(_CONDITIONS) or ()
-    return {each["type"]: each for each in listed if isinstance(each, Mapping) and each.get("type") in types}
+    return {
+        each["type"]: each
+        for each in listed
+        if (each.__class__ is dict or isinstance(each, Mapping)) and each.get("type") in types
+    }
 
 
 def _holds(condition: Mapping[str, Any] | None) -> bool:

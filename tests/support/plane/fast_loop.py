@@ -35,10 +35,11 @@ class FastLoop(VirtualLoop):
         self._waits = 0
         leaping = self._leaping
         waiting = leaping.select
-        own = len(leaping.get_map())
+        files = leaping.get_map()
+        own = len(files)
 
         def select(timeout: float | None = None) -> Any:
-            if leaping.threads or len(leaping.get_map()) > own or timeout is None:
+            if leaping.threads or len(files) > own or timeout is None:
                 return waiting(timeout)
             if timeout > 0:
                 now = leaping.passed
