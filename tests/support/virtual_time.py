@@ -52,10 +52,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """The loop's time as a date."""
+    """The loop's time as a date. Time stands still while the loop works, so the same date is asked for many times."""
+
+    def __init__(self) -> None:
+        self._passed = 0.0
+        self._date = BEGINNING
 
     def now(self) -> datetime:
-        return BEGINNING + timedelta(seconds=asyncio.get_running_loop().time())
+        passed = asyncio.get_running_loop().time()
+        if passed != self._passed:
+            self._passed, self._date = passed, BEGINNING + timedelta(seconds=passed)
+        return self._date
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
