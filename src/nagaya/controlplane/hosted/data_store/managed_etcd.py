@@ -4,8 +4,8 @@ Everything about it is in one folder: its certificates, its ports, its data. The
 and stay, because tenants' programs know them; certificates are renewed in their place, and etcd takes the new ones with
 the next connection. Only the authority's own member may speak to its peer port, which holds no tenant's certificate.
 
-It is looked at every few seconds. What was prepared is used again as long as all files are as they were and no
-certificate is due; then nothing but the files is read.
+It is looked at every few seconds. What was prepared is used again as long as nobody has written to its files and no
+certificate is due; then nothing is read at all.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ _LEAVES: Final = {
     ETCD_PEER.name: CertificateSpec(_PEER, usages=_BOTH, dns_names=("localhost",), ip_addresses=(LOOPBACK,)),
     _CLIENT: CertificateSpec(ROOT),
 }
+_Stamp = tuple[int, int, int]
+"""Which file it is, when it was written, and how long it is."""
 _DATA: Final = "data"
 _PORTS: Final = "ports.json"
 _FILES: Final = (
@@ -80,8 +82,8 @@ class ManagedEtcd:
     authority: CertificateAuthority
     client: KeyPair
     world: World
-    digest: bytes
-    """Of all its files, as they were when it was prepared."""
+    files: tuple[_Stamp | None, ...]
+    """When its files were written, as it was prepared."""
     due: datetime
     """When the first of its certificates is to be renewed."""
 
@@ -107,12 +109,11 @@ class ManagedEtcd:
         pairs = {name: _leaf(pki, name, spec, authority, world) for name, spec in _LEAVES.items()}
         ports = _ports(folder / _PORTS, choose_ports or _free_ports)
         due = min(_renewal_time(pairs[name], spec, authority) for name, spec in _LEAVES.items())
-        return cls(folder, program, ports, authority, pairs[_CLIENT], world, _digest(folder), due)
+        return cls(folder, program, ports, authority, pairs[_CLIENT], world, _stamps(folder), due)
 
     def is_as_prepared(self) -> bool:
         """Whether nobody changed its files since, and nothing is to be renewed."""
-        due = self.world.clock.now() >= self.due
-        return not due and (self.folder / _DATA).is_dir() and _digest(self.folder) == self.digest
+        return self.world.clock.now() < self.due and _stamps(self.folder) == self.files
 
     @property
     def endpoint(self) -> str:
@@ -180,16 +181,19 @@ def _renewal_time(pair: KeyPair, spec: CertificateSpec, authority: CertificateAu
     return datetime.max.replace(tzinfo=UTC) if at is None else at
 
 
-def _digest(folder: Path) -> bytes:
-    """Of the content of all files that an etcd is prepared with; another one if one of them is missing."""
-    whole = hashlib.sha256()
-    for name in _FILES:
-        try:
-            content = (folder / name).read_bytes()
-        except FileNotFoundError:
-            continue
-        whole.update(name.encode() + hashlib.sha256(content).digest())
-    return whole.digest()
+def _stamps(folder: Path) -> tuple[_Stamp | None, ...]:
+    """When all was written that an etcd is prepared with; None for what is missing. Of data only whether it is there:
+    etcd itself writes to them."""
+    there = (0, 0, 0) if (folder / _DATA).is_dir() else None
+    return (there, *(_stamp(f"{folder}/{name}") for name in _FILES))
+
+
+def _stamp(path: str) -> _Stamp | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _ports(path: Path, choose: Callable[[], Ports]) -> Ports:
