@@ -36,6 +36,12 @@ async def start_prepared(world: World) -> ApiServer:
     return await ApiServer.start(Config(rules=ADMISSION, seed=_seed()), world)
 
 
+def prepare() -> None:
+    """Do now what is done once in a process, for the processes that are derived from it."""
+    _seed()
+    tenant_seed()
+
+
 @cache
 def tenant_seed() -> Seed:
     """What every simulated cluster begins with."""

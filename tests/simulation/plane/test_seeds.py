@@ -13,15 +13,19 @@ from support.plane.play import play
 from support.plane.report import report
 from support.plane.shrinking import shortened
 from support.plane.story import told
-from support.simulation import SEEDS, chosen, shares
+from support.simulation import SEEDS, chosen
 
 USUAL = range(1, 201)
-SHARE = 10
+SHARE = 5
 
 
-@pytest.mark.parametrize(
-    "seeds", shares(chosen(SEEDS, USUAL, range(1, 1001)), SHARE), ids=lambda seeds: f"from-{seeds[0]}"
-)
+def _alike(seeds: list[int]) -> list[list[int]]:
+    """Shares of stories of which most begin with the same cluster: a process makes it once."""
+    ordered = sorted(seeds, key=lambda seed: (str(told(seed).established), seed))
+    return [ordered[first : first + SHARE] for first in range(0, len(ordered), SHARE)]
+
+
+@pytest.mark.parametrize("seeds", _alike(chosen(SEEDS, USUAL, range(1, 1001))), ids=lambda seeds: f"from-{seeds[0]}")
 def test_every_story_ends_well(seeds: list[int]) -> None:
     failures = [outcome for seed in seeds if not (outcome := play(told(seed))).well]
     if failures:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from dataclasses import dataclass
 
 from support.plane import fast_loop
-from support.plane.act import Act
-from support.plane.ending import peace, settle
-from support.plane.expected import End, ends, unlike
-from support.plane.scene import Scene, scene
+from support.plane.established import established
+from support.plane.expected import unlike
+from support.plane.performance import Performance, perform
+from support.plane.scene import scene
 from support.plane.story import Story
 
 
@@ -36,39 +35,24 @@ class Outcome:
 
 def play(story: Story) -> Outcome:
     """Play a story from its beginning to its end."""
+    played = _from_nothing(story) if story.established is None else established(story.established).play(story)
+    problems = played.problems or [each for end in played.ends for each in unlike(end)]
+    return Outcome(story, problems, played.told, played.trace, played.said)
+
+
+def _from_nothing(story: Story) -> Performance:
     # A story is short, and most of what it makes lives as long as it does; what was there before stays anyway.
     gc.disable()
     gc.freeze()
     try:
-        outcome, reached = fast_loop.run(_play(story))
+        return fast_loop.run(_begin(story))
     finally:
         gc.collect()
         gc.unfreeze()
         gc.enable()
-    if outcome.well:
-        outcome.problems.extend(each for end in reached for each in unlike(end))
-    return outcome
 
 
-async def _play(story: Story) -> tuple[Outcome, list[End]]:
+async def _begin(story: Story) -> Performance:
     async with scene(story.seed) as here:
         await here.begin()
-        problems: list[str] = []
-        try:
-            await asyncio.gather(*(_perform(here, act) for act in story.acts))
-            here.weather.clear()
-            here.control.faults.clear()
-            here.tell("all is well again")
-            problems = await settle(here) or await peace(here)
-        except AssertionError as error:
-            problems = [str(error)]
-        here.watchman.look()
-        problems = [*here.watchman.problems, *here.room.problems, *here.blunders.found, *problems]
-        said = await here.story() if problems else ""
-        reached = [] if problems else await ends(here)
-        return Outcome(story, problems, here.told, here.trace, said), reached
-
-
-async def _perform(here: Scene, act: Act) -> None:
-    await asyncio.sleep(act.at)
-    await act.happen(here)
+        return await perform(here, story)

@@ -20,7 +20,7 @@ def report(outcome: Outcome, shortest: Outcome) -> str:
             f"seed {seed} ended badly. To play it again: make simulate SEEDS={seed}",
             *(f"  {each}" for each in outcome.problems[:_PROBLEMS]),
             f"It ends so with {count} too:",
-            *(f"  {each}" for each in shortest.story.acts),
+            *(f"  {each}" for each in str(shortest.story).splitlines()),
             "What came of them:",
             *(f"  {each}" for each in shortest.told),
             "What was asked last:",

@@ -1,13 +1,14 @@
 """A story: what a user does, what befalls the world, and what goes wrong, all from one seed.
 
-Most stories are short: what one of them does not tell another one does.
+Most stories are short: what one of them does not tell another one does. Some begin with nothing, and most with a
+cluster that is there already.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nagaya.simulators.proxmox.faults.fault import TaskKind
@@ -27,6 +28,8 @@ HOSTED: Final = 0.45
 """The share of clusters whose control plane is a hosted one."""
 ADDONS: Final = 0.25
 """The share of clusters that get something from a ClusterResourceSet."""
+ESTABLISHED: Final = 0.9
+"""The share of clusters, among those that are alone, that are there when their story begins."""
 WORDS: Final = ("hello", "salve", "hey")
 TASKS: Final = ("qmclone", "qmstart", "qmstop", "qmdestroy", "imgdel")
 
@@ -37,13 +40,16 @@ class Story:
 
     seed: int
     acts: tuple[Act, ...]
+    established: Wish | None = None
+    """The cluster that it begins with."""
 
     def without(self, left_out: Sequence[Act]) -> Story:
         """The same with less in it."""
-        return Story(self.seed, tuple(each for each in self.acts if each not in left_out))
+        return replace(self, acts=tuple(each for each in self.acts if each not in left_out))
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.acts))
+        begins = [] if self.established is None else [f"there is {self.established}"]
+        return "\n".join([*begins, *map(str, self.acts)])
 
 
 def told(seed: int) -> Story:
@@ -53,6 +59,7 @@ def told(seed: int) -> Story:
     both = chance.random() < (0.4 if long else 0.03)
     acts: list[Act] = []
     hosting = False
+    established: Wish | None = None
     for number, name in enumerate(CLUSTERS[: 2 if both else 1]):
         large = not both and chance.random() < (0.5 if long else 0.03)
         few = large or both or not long
@@ -62,13 +69,20 @@ def told(seed: int) -> Story:
         workers = chance.choice(_workers(hosted) if few else [1, 2, 3])
         wanted = Wish(name, planes, workers, shares=both, hosted=hosted, addon=addon)
         hosting = hosting or hosted
-        acts += _user(chance, wanted, number * round(chance.uniform(0, 60), 1), 3 if long else 1)
+        doings = _user(chance, wanted, number * round(chance.uniform(0, 60), 1), 3 if long else 1)
+        if not both and chance.random() < ESTABLISHED:
+            established, doings = replace(wanted, addon=""), doings[1:]
+            if addon:
+                doings = [user.BringAddon(0.0, name, addon), *doings]
+        acts += doings
     accident = _hosting_accident if hosting else _accident
     acts += [accident(chance) for _ in range(chance.choice([0, 1, 1, 2]))]
+    if established is not None and not acts:
+        acts.append(accident(chance))  # faults are none where nobody does anything
     acts += [_fault(chance, hosting) for _ in range(chance.choice([0, 1, 2, 3]))]
-    if len(acts) == 1:
+    if len(acts) == 1 and established is None:
         acts.append(_fault(chance, hosting))  # a story in which nothing happens is none
-    return Story(seed, tuple(sorted(acts, key=lambda each: each.at)))
+    return Story(seed, tuple(sorted(acts, key=lambda each: each.at)), established)
 
 
 def _workers(hosted: bool) -> list[int]:

@@ -176,6 +176,24 @@ class Label(Deed):
 
 
 @dataclass(frozen=True, slots=True)
+class BringAddon(Deed):
+    """A cluster that is there gets something from a ClusterResourceSet."""
+
+    words: str
+
+    def wish(self, wishes: dict[str, Wish]) -> None:
+        _change(wishes, self.cluster, addon=self.words)
+
+    async def do(self, scene: Scene) -> None:
+        if self.cluster not in scene.wishes:
+            return
+        scene.tell(f"the user brings {self.cluster} an addon: {self.words}")
+        for content in addon.manifests(self.cluster, NAMESPACE, self.words):
+            await _written(scene, content)
+        await _merge(scene, "Cluster", self.cluster, {"metadata": {"labels": {addon.SELECTED: self.cluster}}})
+
+
+@dataclass(frozen=True, slots=True)
 class EditAddon(Deed):
     """What a cluster gets from its ClusterResourceSet is to be something else."""
 
