@@ -44,12 +44,11 @@ class DyingHost:
 
 
 def clear_away(town: Town) -> list[int]:
-    """What a person does whom a message told so: remove what was being cloned when its host died."""
-    found = [
-        guest.vmid
-        for guest in town.datacenter.guests.values()
-        if guest.lock in ("clone", "create") and not town.emulator.tasks.active(guest.node, "qmclone", str(guest.vmid))
-    ]
+    """What a person does whom a message told so: remove what was being cloned when its host died. While anything is
+    being cloned he waits, as a task does not say what is made by it."""
+    if any(task.running and task.upid.type == "qmclone" for task in town.emulator.tasks.known.values()):
+        return []
+    found = [guest.vmid for guest in town.datacenter.guests.values() if guest.lock in ("clone", "create")]
     for vmid in found:
         del town.datacenter.guests[vmid]
         for key in [key for key, each in town.datacenter.volumes.items() if each.vmid == vmid]:

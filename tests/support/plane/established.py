@@ -21,6 +21,7 @@ from functools import cache, partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from support.plane.ending import settle
 from support.plane.ends import state_of
@@ -63,7 +64,7 @@ class Established:
         played: Performance = self._answer()
         return played
 
-    def _answer(self) -> object:
+    def _answer(self) -> Any:
         answer = self._line.recv()
         if isinstance(answer, Failed):
             raise answer
@@ -117,8 +118,8 @@ def _played(runner: asyncio.Runner, here: Scene, story: Story) -> Performance:
 
 
 class _Files:
-    """The files of a scene, which processes share whatever else they do not. So do they locks of files: each story has
-    files of its own, which nobody has locked."""
+    """The files of a scene, which processes share whatever else they do not, and with them who has locked them. So each
+    story has files of its own."""
 
     def __init__(self, folder: Path, copy: Path) -> None:
         self._folder, self._copy = folder, copy
