@@ -22,14 +22,14 @@ HOSTS: Final = ("pve1", "pve2", "pve3")
 LARGE: Final = 6144
 LENGTH: Final = 240.0
 """Seconds in which everything begins."""
-LONG: Final = 20
+LONG: Final = 40
 """One of so many stories has larger clusters, with which more is done."""
 HOSTED: Final = 0.45
 """The share of clusters whose control plane is a hosted one."""
 ADDONS: Final = 0.25
 """The share of clusters that get something from a ClusterResourceSet."""
 ESTABLISHED: Final = 0.9
-"""The share of clusters, among those that are alone, that are there when their story begins."""
+"""The share of stories whose first cluster is there when they begin."""
 WORDS: Final = ("hello", "salve", "hey")
 TASKS: Final = ("qmclone", "qmstart", "qmstop", "qmdestroy", "imgdel")
 
@@ -56,7 +56,7 @@ def told(seed: int) -> Story:
     """The story of a seed."""
     chance = random.Random(f"story {seed}")
     long = seed % LONG == 0
-    both = chance.random() < (0.4 if long else 0.03)
+    both = chance.random() < (0.4 if long else 0.02)
     acts: list[Act] = []
     hosting = False
     established: Wish | None = None
@@ -70,7 +70,7 @@ def told(seed: int) -> Story:
         wanted = Wish(name, planes, workers, shares=both, hosted=hosted, addon=addon)
         hosting = hosting or hosted
         doings = _user(chance, wanted, number * round(chance.uniform(0, 60), 1), 3 if long else 1)
-        if not both and chance.random() < ESTABLISHED:
+        if not number and chance.random() < ESTABLISHED:
             established, doings = replace(wanted, addon=""), doings[1:]
             if addon:
                 doings = [user.BringAddon(0.0, name, addon), *doings]
