@@ -31,7 +31,7 @@ def test_its_seed_decides_what_happens_by_chance() -> None:
 
 
 def test_a_story_that_breaks_says_where() -> None:
-    nothing = Act(1.0)
+    nothing = Act(1.0)  # an act as such does not say what happens, so it raises NotImplementedError
     with pytest.raises(Failed, match=r"await act\.happen") as failed:
         established(HOSTED).play(Story(5, (nothing,), HOSTED))
     assert "NotImplementedError" in str(failed.value)
