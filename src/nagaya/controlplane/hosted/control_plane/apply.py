@@ -10,7 +10,6 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from pathlib import Path
 
 import msgspec
 
@@ -48,7 +47,7 @@ from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.host import addresses, certificates, ownership, processes
 from nagaya.controlplane.hosted.host.ownership import Owner
 from nagaya.controlplane.hosted.host.ports import NoPortLeft
-from nagaya.controlplane.hosted.host.processes import balancer_content, digest
+from nagaya.controlplane.hosted.host.processes import balancer_file, digest
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.controlplane.hosted.phases import (
     BindStore,
@@ -252,14 +251,14 @@ class Apply:
 
     async def _run(self, seen: Seen, action: Run) -> None:
         host, tenancy = self.observer.host, action.tenancy
+        balancer = None
         if tenancy.balanced:
-            # Those that are to go serve until they are gone.
+            # API servers that are to go serve until they are gone.
             servers = {*seen.processes, *(each.name for each in action.steps.start)}
-            content = balancer_content(tenancy, sorted(servers))
-            await asyncio.to_thread(host.folder(seen.uid).write, {Path(tenancy.balancer_file).name: content})
+            balancer = balancer_file(tenancy, sorted(servers))
         for each in action.steps.start:
             log.info("HostedControlPlane %s: starts %s %s", Key.of(seen.plane), each.program, each.version)
-        await host.carry_out(seen.uid, action.steps)
+        await host.carry_out(seen.uid, action.steps, balancer)
 
 
 def _hashes(folder: TenantFolder, made_for: FilesFor, written: dict[str, bytes]) -> dict[str, str]:

@@ -86,7 +86,7 @@ def plan(seen: Seen) -> Plan:
     steps = Roll()
     if tenancy is not None:
         steps = roll(wanted, seen.started, seen.processes)
-        if steps.start or steps.stop:
+        if steps.start or steps.stop or seen.leaving:
             actions.append(Run(tenancy, steps))
     api = _api_server(seen, wanted, (certificates, endpoint, store))
     verdicts = {

@@ -34,6 +34,7 @@ from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import addresses
 from nagaya.controlplane.hosted.host.certificates import Authorities
 from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.host.leaving import marked_servers
 from nagaya.controlplane.hosted.host.ownership import Claim
 from nagaya.controlplane.hosted.host.programs import Programs
 from nagaya.controlplane.hosted.host.tenant_folder import Started
@@ -73,6 +74,8 @@ class Seen:
     """What it waits for before it goes, if it is to go."""
     recorded: bool = True
     """Whether the folder of the tenant says that it is this control plane's."""
+    leaving: frozenset[str] = frozenset()
+    """API servers whose exchange was begun: the balancer sends no clients there."""
 
     @property
     def plane(self) -> HostedControlPlane:
@@ -171,6 +174,7 @@ class Observer:
             now=now,
             ending=waits_for_workers(rt.cache, plane, cluster),
             recorded=self.claim(plane).recorded,
+            leaving=marked_servers(self.host.folder(uid)),
         )
 
 

@@ -11,7 +11,7 @@
     programs.py       the binaries of a Kubernetes version, fetched or built in the background
     processes.py      what shall run for a tenant, as supervised processes
     roll.py           in which order that is reached, without an interruption where there are several API servers
-    leaving.py        API servers are ended when their clients have gone elsewhere
+    leaving.py        API servers are ended when the balancer has confirmed that no request reaches them
     balancer/         what stands in front of several API servers; a program of its own, without imports of ours
 
 What always holds: a tenant is named by the uid of the control plane that it began with, and nothing that a user chose

@@ -10,13 +10,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from nagaya.api.controlplane.hosted_arguments import KINE
 from nagaya.api.meta import ObjectMeta
 from nagaya.controlplane.hosted.components.facts import LOOPBACK
 from nagaya.controlplane.hosted.host import addresses, ownership
-from nagaya.controlplane.hosted.host.leaving import left, who_leaves
+from nagaya.controlplane.hosted.host.leaving import (
+    BalancerFile,
+    drain,
+    read_balancer_file,
+    servers_to_drain,
+    write_balancer_file,
+)
 from nagaya.controlplane.hosted.host.ownership import Claim, Owner, Standing
 from nagaya.controlplane.hosted.host.ports import Ports
 from nagaya.controlplane.hosted.host.processes import BALANCER
@@ -142,16 +151,59 @@ class Host:
         prefix = f"{uid}."
         return {status.name: status for status in self._supervisor.list() if status.name.startswith(prefix)}
 
-    async def carry_out(self, uid: str, steps: Roll) -> None:
-        """Start and stop what may be. What is started is written down before."""
-        folder, started = self.folder(uid), self.folder(uid).started()
-        leaving = who_leaves(steps, f"{uid}.{BALANCER}", started, self.processes(uid))
-        async with left(folder, leaving):
-            after = {name: each for name, each in started.items() if name not in steps.stop}
-            after |= {each.name: each.started for each in steps.start}
-            if after != started:
-                await asyncio.to_thread(folder.note_started, after)
-            await _all([*(self.run(each.spec) for each in steps.start), _in_turn(self.forget, steps.stop)])
+    async def carry_out(self, uid: str, steps: Roll, balancer: BalancerFile | None = None) -> None:
+        """Start and stop what may be. What is started is written down before.
+
+        `balancer`: what the balancer shall read, if there shall be one. API servers behind it are ended when it has
+        confirmed that no request reaches them. If that takes too long, they stay, and the next call goes on.
+        """
+        folder = self.folder(uid)
+        known = await asyncio.to_thread(read_balancer_file, folder)
+        marked = frozenset() if known is None else known.marked()
+        draining = servers_to_drain(
+            steps, f"{uid}.{BALANCER}", started=folder.started(), processes=self.processes(uid), marked=marked
+        )
+        exchanges = [wanted for wanted in steps.start if wanted.name in draining]
+        if any(wanted.name in marked for wanted in exchanges):
+            # An exchange that was begun is completed before another one begins.
+            later = {wanted.name for wanted in exchanges if wanted.name not in marked}
+            draining -= later
+            steps = replace(steps, start=tuple(wanted for wanted in steps.start if wanted.name not in later))
+        content = balancer or known
+        if content is not None:
+            leaving = content.addresses_of(draining)
+            await write_balancer_file(folder, msgspec.structs.replace(content, leaving=leaving, closed=()))
+        if not draining:
+            await self._take(folder, steps)
+            return
+        await self._take(folder, Roll(tuple(wanted for wanted in steps.start if wanted.name not in draining)))
+        if not await self.drained(folder, draining):
+            return
+        try:
+            await self._take(
+                folder, Roll(tuple(wanted for wanted in steps.start if wanted.name in draining), steps.stop)
+            )
+        except Exception:
+            await self._unmark(folder)
+            raise
+        await self._unmark(folder)
+
+    async def drained(self, folder: TenantFolder, names: Collection[str]) -> bool:
+        """Whether the balancer has confirmed that no request reaches these API servers any more."""
+        return await drain(folder, names)
+
+    async def _unmark(self, folder: TenantFolder) -> None:
+        known = await asyncio.to_thread(read_balancer_file, folder)
+        if known is not None:
+            await write_balancer_file(folder, msgspec.structs.replace(known, leaving=(), closed=()))
+
+    async def _take(self, folder: TenantFolder, steps: Roll) -> None:
+        started = folder.started()
+        after = {name: each for name, each in started.items() if name not in steps.stop}
+        after |= {wanted.name: wanted.started for wanted in steps.start}
+        if after != started:
+            await asyncio.to_thread(folder.note_started, after)
+        await _all([*(self.run(wanted.spec) for wanted in steps.start), _in_turn(self.forget, steps.stop)])
 
     async def run(self, spec: ProcessSpec) -> None:
         """Have a process run."""

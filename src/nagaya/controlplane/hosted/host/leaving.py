@@ -1,32 +1,36 @@
-"""API servers are ended when their clients have gone elsewhere.
+"""API servers behind the balancer are ended only after the balancer has confirmed that no request reaches them.
 
-The balancer is told who leaves, in its file, and tells how many connections are left, in another one beside it. Nothing
-depends on it: an API server that ends with clients goes on serving for a moment, which the balancer notices by itself
-(balancer/__init__.py); there is only less time then. So it does no harm if this is interrupted, or if the balancer does
-not answer: marks that are left over disappear when the file is written the next time.
+`balancer.json` lists the API servers that shall leave, and `balancer.json.status` says how far they are
+(balancer/__init__.py). Both carry a generation, so a status that an earlier exchange left behind confirms nothing.
+
+Every step can be interrupted. Marks in `balancer.json` are removed only when the exchange is complete. A mark that is
+found therefore means that an exchange was begun: the API server may be an old process although `started.json` already
+describes the new one, and is drained again before anything is done with it. If the exchange is no longer wanted, the
+next write removes the mark (plan.py).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import msgspec
 
+from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
 from nagaya.controlplane.hosted.host.balancer.front import STATUS
-from nagaya.controlplane.hosted.host.balancer.goodbye import IDLE
 from nagaya.controlplane.hosted.host.roll import Role, Roll
 from nagaya.controlplane.hosted.host.tenant_folder import Started, TenantFolder
 from nagaya.supervision.status import ProcessStatus, State
 
 log = logging.getLogger(__name__)
 
-LIMIT: Final = IDLE + 5.0
-"""Seconds that clients have. Who is still there by then is in the middle of something: it is left to the API server."""
-_LOOK: Final = 0.1
+DRAIN_TIMEOUT: Final = 60.0
+"""Seconds for which one reconcile waits for the balancer. The next one goes on waiting: nothing is ended undrained."""
+_POLL_INTERVAL: Final = 0.1
+_RUNNING: Final = (State.STARTING, State.READY, State.UNCLAIMED)
+"""States in which clients may be connected. One that is starting may have become ready a moment ago."""
 Address = tuple[str, int]
 
 
@@ -38,61 +42,62 @@ class BalancerFile(msgspec.Struct, frozen=True, omit_defaults=True):
     names: tuple[str, ...] = ()
     """The processes that listen there."""
     leaving: tuple[Address, ...] = ()
+    closed: tuple[Address, ...] = ()
+    generation: int = 0
+
+    def addresses_of(self, names: Collection[str]) -> tuple[Address, ...]:
+        """The addresses of processes, as far as the balancer knows them."""
+        return tuple(at for at, name in zip(self.backends, self.names, strict=False) if name in names)
+
+    def marked(self) -> frozenset[str]:
+        """The processes that are marked as leaving."""
+        pairs = zip(self.backends, self.names, strict=False)
+        return frozenset(name for address, name in pairs if address in self.leaving)
 
 
-class _Status(msgspec.Struct):
+class BalancerStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What the balancer writes."""
+
+    observed_generation: int = -1
     leaving: tuple[tuple[str, int, int], ...] = ()
+    closed: tuple[Address, ...] = ()
+
+    def is_drained(self, addresses: Collection[Address]) -> bool:
+        """Whether no connection is left that has to be ended before."""
+        remaining = {(host, port): count for host, port, count in self.leaving}
+        return all(remaining.get(address) == 0 for address in addresses)
+
+    def is_closed(self, addresses: Collection[Address]) -> bool:
+        """Whether no request reaches them any more."""
+        return set(addresses) <= set(self.closed)
 
 
-def who_leaves(
-    steps: Roll, balancer: str, started: Mapping[str, Started], processes: Mapping[str, ProcessStatus]
+def servers_to_drain(
+    steps: Roll,
+    balancer: str,
+    *,
+    started: Mapping[str, Started],
+    processes: Mapping[str, ProcessStatus],
+    marked: Collection[str] = (),
 ) -> set[str]:
-    """Who is about to be ended that clients may be connected to. Without a balancer that works, nobody."""
-    front = processes.get(balancer)
-    if front is None or front.state not in (State.READY, State.UNCLAIMED) or balancer in steps.stop:
+    """API servers that are about to be ended and may have clients. None if the balancer ends as well, or never was.
+
+    A balancer that does not run right now comes back at any moment, and has to confirm then.
+    """
+    starts = {wanted.name for wanted in steps.start}
+    if balancer in steps.stop or not (balancer in processes or balancer in starts):
         return set()
-    found = set(steps.stop)
-    for each in steps.start:
-        before = started.get(each.name)
-        if each.role is Role.API_SERVER and before is not None and before.digest != each.spec.digest:
-            found.add(each.name)
-    return {name for name in found if name in processes and processes[name].state in (State.READY, State.UNCLAIMED)}
+    found = {name for name in steps.stop if f".{KUBE_APISERVER}-" in name}
+    for wanted in steps.start:
+        before = started.get(wanted.name)
+        is_changed = before is not None and before.digest != wanted.spec.digest
+        if wanted.role is Role.API_SERVER and (is_changed or wanted.name in marked):
+            found.add(wanted.name)
+    return {name for name in found if name in processes and processes[name].state in _RUNNING}
 
 
-@asynccontextmanager
-async def left(folder: TenantFolder, names: Collection[str], limit: float = LIMIT) -> AsyncIterator[None]:
-    """Inside, the clients of these API servers have gone elsewhere, and no others come."""
-    known = _read(folder)
-    leaving = (
-        [] if known is None else [at for at, name in zip(known.backends, known.names, strict=False) if name in names]
-    )
-    if known is None or not leaving or len(leaving) == len(known.backends):
-        yield
-        return
-    try:
-        await _write(folder, msgspec.structs.replace(known, leaving=tuple(leaving)))
-        try:
-            async with asyncio.timeout(limit):
-                while not _gone(folder, leaving):  # noqa: ASYNC110 - another process writes the file
-                    await asyncio.sleep(_LOOK)
-        except TimeoutError:
-            log.info("clients of %s are still there after %.0f s", ", ".join(sorted(names)), limit)
-        yield
-    finally:
-        await _write(folder, msgspec.structs.replace(known, leaving=()))
-
-
-def _gone(folder: TenantFolder, leaving: Collection[Address]) -> bool:
-    content = folder.read(folder.balancer_file.name + STATUS)
-    try:
-        told = _Status() if content is None else msgspec.json.decode(content, type=_Status)
-    except msgspec.MsgspecError:
-        return False
-    remaining = {(address, port): count for address, port, count in told.leaving}
-    return all(remaining.get(each) == 0 for each in leaving)
-
-
-def _read(folder: TenantFolder) -> BalancerFile | None:
+def read_balancer_file(folder: TenantFolder) -> BalancerFile | None:
+    """The balancer's file; None if there is none that makes sense."""
     content = folder.read(folder.balancer_file.name)
     try:
         return None if content is None else msgspec.json.decode(content, type=BalancerFile)
@@ -100,5 +105,58 @@ def _read(folder: TenantFolder) -> BalancerFile | None:
         return None
 
 
-async def _write(folder: TenantFolder, content: BalancerFile) -> None:
+def marked_servers(folder: TenantFolder) -> frozenset[str]:
+    """API servers whose exchange was begun and is not complete."""
+    known = read_balancer_file(folder)
+    return frozenset() if known is None else known.marked()
+
+
+async def write_balancer_file(folder: TenantFolder, wanted: BalancerFile) -> BalancerFile:
+    """Have this content, as a new generation if anything changes. Returns what the file contains now."""
+    before = read_balancer_file(folder)
+    generation = 0 if before is None else before.generation
+    if before is not None and msgspec.structs.replace(wanted, generation=generation) == before:
+        return before
+    content = msgspec.structs.replace(wanted, generation=generation + 1)
     await asyncio.to_thread(folder.write, {folder.balancer_file.name: msgspec.json.encode(content)})
+    return content
+
+
+async def drain(folder: TenantFolder, names: Collection[str], timeout: float = DRAIN_TIMEOUT) -> bool:
+    """Move all clients of these API servers elsewhere. Returns whether the balancer has confirmed that no request
+    reaches them any more; until then they must not be ended."""
+    known = read_balancer_file(folder)
+    if known is None:
+        return True
+    leaving = known.addresses_of(names)
+    if not leaving:
+        return True
+    deadline = asyncio.get_running_loop().time() + timeout
+    known = await write_balancer_file(folder, msgspec.structs.replace(known, leaving=leaving, closed=()))
+    if await _is_confirmed(folder, known.generation, lambda status: status.is_drained(leaving), deadline):
+        known = await write_balancer_file(folder, msgspec.structs.replace(known, closed=leaving))
+        if await _is_confirmed(folder, known.generation, lambda status: status.is_closed(leaving), deadline):
+            return True
+        await write_balancer_file(folder, msgspec.structs.replace(known, closed=()))
+    log.info("the balancer has not confirmed after %.0f s that %s can end", timeout, ", ".join(sorted(names)))
+    return False
+
+
+async def _is_confirmed(
+    folder: TenantFolder, generation: int, holds: Callable[[BalancerStatus], bool], deadline: float
+) -> bool:
+    while True:
+        status = _read_status(folder)
+        if status.observed_generation == generation and holds(status):
+            return True
+        if asyncio.get_running_loop().time() >= deadline:
+            return False
+        await asyncio.sleep(_POLL_INTERVAL)  # another process writes the file
+
+
+def _read_status(folder: TenantFolder) -> BalancerStatus:
+    content = folder.read(folder.balancer_file.name + STATUS)
+    try:
+        return BalancerStatus() if content is None else msgspec.json.decode(content, type=BalancerStatus)
+    except msgspec.MsgspecError:
+        return BalancerStatus()

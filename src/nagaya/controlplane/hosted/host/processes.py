@@ -16,8 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from nagaya.api.controlplane.hosted_arguments import (
     KINE,
     KONNECTIVITY_SERVER,
@@ -30,7 +28,7 @@ from nagaya.controlplane.hosted.components import api_server, controller_manager
 from nagaya.controlplane.hosted.components.facts import LOOPBACK, KineStore, LocalPorts, ServingFacts, TenantFacts
 from nagaya.controlplane.hosted.data_store import kine_process
 from nagaya.controlplane.hosted.host import balancer
-from nagaya.controlplane.hosted.host.balancer.front import HELD
+from nagaya.controlplane.hosted.host.balancer.front import HELD, PROTOCOL
 from nagaya.controlplane.hosted.host.leaving import BalancerFile
 from nagaya.controlplane.hosted.host.quantities import bytes_of
 from nagaya.controlplane.hosted.host.roll import Role, Wanted
@@ -43,8 +41,9 @@ from nagaya.supervision.spec import Limits, ProcessSpec
 
 BALANCER: Final = "balancer"
 DRAIN_SECONDS: Final = 3
-"""For how long an API server that ends goes on serving while the balancer stops sending connections there: several of
-its looks."""
+"""Seconds for which an API server that was told to end goes on serving. The balancer has confirmed before that no
+request arrives any more (leaving.py), unless somebody other than Nagaya ends the API server: then it notices that
+itself, and has time for several probes."""
 WATCH_SECONDS: Final = 3
 """For how long it lets watches end. Without it, it would wait for them until it is killed."""
 _REQUEST_SECONDS: Final = 30.0
@@ -134,17 +133,16 @@ def processes(tenancy: Tenancy) -> list[Wanted]:
     return found
 
 
-def balancer_content(tenancy: Tenancy, servers: Sequence[str]) -> bytes:
+def balancer_file(tenancy: Tenancy, servers: Sequence[str]) -> BalancerFile:
     """What the balancer reads. `servers` are the processes of API servers that it may send connections to."""
     prefix = tenancy.name(f"{KUBE_APISERVER}-")
     indexes = sorted(int(name.removeprefix(prefix)) for name in servers if name.startswith(prefix))
     port = tenancy.facts.serving.port
-    file = BalancerFile(
+    return BalancerFile(
         tuple((api_server_address(tenancy.ports[SLOT], index), port) for index in indexes),
         tenancy.facts.folders.certificate(certificate_file(CLUSTER.name)),
         tuple(f"{prefix}{index}" for index in indexes),
     )
-    return msgspec.json.encode(file)
 
 
 def digest(parts: Mapping[str, bytes]) -> str:
@@ -223,6 +221,7 @@ def _balancer(tenancy: Tenancy) -> Wanted:
     spec = ProcessSpec(
         tenancy.name(BALANCER),
         (*python, serving.bind_address, str(serving.port), tenancy.balancer_file),
+        files_hash=f"protocol {PROTOCOL}",
         limits=Limits(open_files=_OPEN_FILES),
         grace=HELD + _CONTROLLER_GRACE,
         ready=accepts_tcp(serving.bind_address, serving.port),

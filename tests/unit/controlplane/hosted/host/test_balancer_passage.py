@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nagaya.controlplane.hosted.host.balancer import goodbye, passage
+from nagaya.controlplane.hosted.host.balancer import backend, goodbye, passage
 from nagaya.controlplane.hosted.host.balancer.backend import Backend
 from nagaya.controlplane.hosted.host.balancer.passage import Passage, Side
 from support.tls_greeting import hello
@@ -35,10 +35,19 @@ class ApiServer:
             assert await self.reader.read() == b""
 
 
+class Responsive(Backend):
+    """An API server that is never short of processor time, unless a test says so."""
+
+    has_processor = True
+
+    def has_answered_since(self, moment: float) -> bool:
+        return self.has_processor
+
+
 class Wire:
     """A client and an API server with a passage between them."""
 
-    def __init__(self, backend: Backend, server: ApiServer) -> None:
+    def __init__(self, backend: Responsive, server: ApiServer) -> None:
         self.backend = backend
         self.server = server
         self.reader: asyncio.StreamReader
@@ -77,14 +86,14 @@ async def wire() -> AsyncIterator[Wire]:
         accepted.set()
 
     behind = await asyncio.start_server(accept, "127.0.0.1", 0)
-    backend = Backend(behind.sockets[0].getsockname()[:2], lambda: None)
-    found = Wire(backend, server)
+    stood_for = Responsive(behind.sockets[0].getsockname()[:2], lambda: None)
+    found = Wire(stood_for, server)
     client = Side()
     front = await loop.create_server(lambda: client, "127.0.0.1", 0)
     found.reader, found.writer = await asyncio.open_connection(*front.sockets[0].getsockname()[:2])
-    _, other = await loop.create_connection(Side, *backend.address)
+    _, other = await loop.create_connection(Side, *stood_for.address)
     await accepted.wait()
-    Passage(backend, client, other).begin()
+    Passage(stood_for, client, other).begin()
     try:
         yield found
     finally:
@@ -108,7 +117,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_last_answer_and_the_end_come_together() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         between.server.say(ANSWER)
         await between.server.hears_the_end()
@@ -123,7 +132,7 @@ async def test_the_last_answer_and_the_end_come_together() -> None:
 async def test_an_answer_whose_end_is_late_arrives_whole() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         for _ in range(5):
             between.server.say(ANSWER)
@@ -139,7 +148,7 @@ async def test_a_request_that_takes_long_is_waited_for() -> None:
     async with wire() as between:
         await between.greet()
         await between.ask()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await asyncio.sleep(0.4)
         assert not between.server.reader.at_eof()
         between.server.say(ANSWER)
@@ -152,7 +161,7 @@ async def test_a_request_that_takes_long_is_waited_for() -> None:
 async def test_what_is_to_be_continued_is_passed_on_at_once() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask(b"may I?")
         between.server.say(b"continue")
         assert await between.hears(8) == b"continue"
@@ -163,10 +172,75 @@ async def test_what_is_to_be_continued_is_passed_on_at_once() -> None:
         await between.server.hears_the_end()
 
 
+async def test_an_api_server_that_does_not_get_on_has_not_ended_its_answer() -> None:
+    async with wire() as between:
+        await between.greet()
+        between.backend.mark(True)
+        between.backend.has_processor = False
+        await between.ask()
+        between.server.say(ANSWER)
+        await asyncio.sleep(0.5)
+        assert not between.server.reader.at_eof()
+        between.server.say(b"more")
+        between.backend.has_processor = True
+        await between.server.hears_the_end()
+        between.server.writer.close()
+
+        assert await between.hears_all() == ANSWER + b"more"
+
+
+async def test_an_http2_client_that_is_stopped_gets_its_answers_and_is_not_heard() -> None:
+    async with wire() as between:
+        await between.greet(hello("h2"))
+        await between.ask(b"one")
+        between.backend.mark(True)
+        between.backend.close_to_clients()
+        between.writer.write(b"two")
+        between.server.say(ANSWER)
+        assert await between.hears(len(ANSWER)) == ANSWER
+        between.server.say(b"goaway")
+        between.server.writer.close()
+
+        assert await between.hears_all() == b"goaway"
+        assert await between.server.reader.read() == b""
+
+
+async def test_an_http2_client_is_heard_again_when_the_api_server_stays() -> None:
+    async with wire() as between:
+        await between.greet(hello("h2"))
+        between.backend.mark(True)
+        between.backend.close_to_clients()
+        between.writer.write(b"one")
+        await asyncio.sleep(0.1)
+        between.backend.reopen()
+
+        assert await between.server.hears(3) == b"one"
+
+
+async def test_a_request_that_takes_long_does_not_keep_an_api_server_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "BUSY_LIMIT", 0.1)
+    async with wire() as between:
+        await between.greet()
+        await between.ask()
+        between.backend.mark(True)
+        assert between.backend.remaining == 1
+        await asyncio.sleep(0.2)
+        assert between.backend.remaining == 0
+        between.server.say(ANSWER)
+        await until_it_counts(between)
+
+
+async def until_it_counts(between: Wire) -> None:
+    """Wait until the answer has arrived: another request could follow it."""
+    async with asyncio.timeout(10):
+        while not between.backend.remaining:  # noqa: ASYNC110 - it is looked at from outside
+            await asyncio.sleep(0.005)
+
+
 async def test_http2_is_left_to_the_api_server() -> None:
     async with wire() as between:
         await between.greet(hello("h2"))
-        between.backend.leave(True)
+        between.backend.mark(True)
         assert between.backend.remaining == 0
         await between.exchange(b"one")
         await asyncio.sleep(0.3)
@@ -177,11 +251,11 @@ async def test_http2_is_left_to_the_api_server() -> None:
 async def test_nothing_is_held_back_any_more_when_the_api_server_stays() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         between.server.say(ANSWER)
         await asyncio.sleep(0.03)
-        between.backend.leave(False)
+        between.backend.mark(False)
 
         assert await between.hears(len(ANSWER)) == ANSWER
         await asyncio.sleep(0.3)
@@ -193,7 +267,7 @@ async def test_a_connection_on_which_nothing_happens_is_ended(monkeypatch: pytes
     async with wire() as between:
         await between.greet()
         await asyncio.sleep(0.2)
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.server.hears_the_end()
         between.server.writer.close()
 
@@ -204,7 +278,7 @@ async def test_a_connection_that_was_only_made_is_ended(monkeypatch: pytest.Monk
     monkeypatch.setattr(goodbye, "IDLE", 0.1)
     async with wire() as between:
         await between.ask()
-        between.backend.leave(True)
+        between.backend.mark(True)
         between.server.say(ANSWER)
         await between.server.hears_the_end()
         between.server.writer.close()
@@ -216,7 +290,7 @@ async def test_an_api_server_that_does_not_close_is_hung_up_on(monkeypatch: pyte
     monkeypatch.setattr(passage, "PATIENCE", 0.1)
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         between.server.say(ANSWER)
 
@@ -226,7 +300,7 @@ async def test_an_api_server_that_does_not_close_is_hung_up_on(monkeypatch: pyte
 async def test_a_client_that_does_not_listen_is_waited_for() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         much = b"m" * (16 << 20)
         sending = asyncio.create_task(_send(between.server.writer, much))
@@ -244,7 +318,7 @@ async def test_a_client_that_does_not_listen_is_waited_for() -> None:
 async def test_a_client_that_has_said_all_gets_its_answer() -> None:
     async with wire() as between:
         await between.greet()
-        between.backend.leave(True)
+        between.backend.mark(True)
         await between.ask()
         between.writer.write_eof()
         await between.server.hears_the_end()

@@ -6,11 +6,13 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nagaya.controlplane.hosted.host.balancer import backend, goodbye
 from nagaya.controlplane.hosted.host.balancer.front import STATUS, Balancer, Client
+from nagaya.controlplane.hosted.host.balancer.passage import Side
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
@@ -19,6 +21,7 @@ from nagaya.world import SystemClock
 from support.real_processes import free_ports
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+ENDING = f"[+]ping ok\n[-]shutdown failed: reason withheld\n{'x' * 4000}"
 LENGTH = 200
 """Of an answer: one that is as short as "100 Continue" is taken for that."""
 
@@ -31,6 +34,8 @@ class ApiServer:
         self.ready = True
         self.why_not = "[-]etcd failed: reason withheld"
         self.served = 0
+        self.answers = asyncio.Event()
+        self.answers.set()
         self._context = context
         self._server: asyncio.Server
         self._writers: set[asyncio.StreamWriter] = set()
@@ -50,6 +55,7 @@ class ApiServer:
             while True:
                 asked = await reader.readuntil(b"\r\n\r\n")
                 if asked.startswith(b"GET /readyz"):
+                    await self.answers.wait()
                     status, body = ("200 OK", b"ok") if self.ready else ("500 No", self.why_not.encode())
                 else:
                     status, body = "200 OK", self.name.encode() * LENGTH
@@ -87,21 +93,44 @@ class Front:
     def __init__(self, servers: list[ApiServer], client: Caller, file: Path) -> None:
         self.servers = servers
         self.client = client
-        self._file = file
+        self.file = file
+        self.generation = 0
+        self.balancer: Balancer
 
-    def write(self, *servers: ApiServer, leaving: tuple[ApiServer, ...] = ()) -> None:
-        authority = str(self._file.parent / "ca.crt")
-        backends = [["127.0.0.1", each.port] for each in servers]
-        left = [["127.0.0.1", each.port] for each in leaving]
-        fresh = self._file.with_suffix(".new")
-        fresh.write_text(json.dumps({"backends": backends, "authority": authority, "leaving": left}))
-        fresh.replace(self._file)
+    def write(
+        self, *servers: ApiServer, leaving: tuple[ApiServer, ...] = (), closed: tuple[ApiServer, ...] = ()
+    ) -> None:
+        self.generation += 1
+        content = {
+            "generation": self.generation,
+            "backends": [["127.0.0.1", each.port] for each in servers],
+            "leaving": [["127.0.0.1", each.port] for each in leaving],
+            "closed": [["127.0.0.1", each.port] for each in closed],
+            "authority": str(self.file.parent / "ca.crt"),
+        }
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(json.dumps(content))
+        fresh.replace(self.file)
 
-    def told(self) -> list[list[object]]:
-        """Who leaves, and how many connections it has, as the balancer says."""
-        path = Path(f"{self._file}{STATUS}")
-        found: list[list[object]] = json.loads(path.read_text())["leaving"] if path.exists() else []
-        return found
+    def status(self) -> dict[str, Any]:
+        """What the balancer says of the generation that was written last; nothing of an earlier one."""
+        path = Path(f"{self.file}{STATUS}")
+        found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        return found if found.get("observedGeneration") == self.generation else {}
+
+    def remaining(self, server: ApiServer) -> int | None:
+        """How many connections a leaving API server has."""
+        return {port: count for _, port, count in self.status().get("leaving", ())}.get(server.port)
+
+    def is_closed(self, server: ApiServer) -> bool:
+        return ["127.0.0.1", server.port] in self.status().get("closed", ())
+
+    async def close(self, server: ApiServer) -> None:
+        """Go through both states, and wait until the balancer has confirmed them."""
+        self.write(*self.servers, leaving=(server,))
+        await until(lambda: self.remaining(server) == 0)
+        self.write(*self.servers, leaving=(server,), closed=(server,))
+        await until(lambda: self.is_closed(server))
 
     async def kept(self) -> dict[str, Streams]:
         """A connection to each, on which enough was said to tell requests from greetings."""
@@ -142,6 +171,8 @@ async def front(folder: Path) -> AsyncIterator[Front]:
     following = asyncio.create_task(standing.follow())
     await standing.some_ready()
     listening = await loop.create_server(lambda: Client(standing), "127.0.0.1", port)
+    standing.is_listening = True
+    found.balancer = standing
     try:
         yield found
     finally:
@@ -223,10 +254,10 @@ async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says
         a, b = stand.servers
         kept = await stand.kept()
         if says_it_itself:
-            a.why_not, a.ready = f"[+]ping ok\n[-]shutdown failed: reason withheld\n{'x' * 4000}", False
+            a.why_not, a.ready = ENDING, False
         else:
             stand.write(a, b, leaving=(a,))
-            await until(lambda: stand.told() == [["127.0.0.1", a.port, 1]])
+            await until(lambda: stand.remaining(a) == 1)
         await asyncio.sleep(0.2)
 
         assert await stand.client.ask(kept["a"]) == "a"
@@ -234,9 +265,9 @@ async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says
         assert [await stand.client.ask(kept["b"]) for _ in range(3)] == ["b"] * 3
         assert {await stand.client.ask() for _ in range(4)} == {"b"}
         if not says_it_itself:
-            await until(lambda: stand.told() == [["127.0.0.1", a.port, 0]])
+            await until(lambda: stand.remaining(a) == 0)
             stand.write(a, b)
-            await until(lambda: stand.told() == [])
+            await until(lambda: stand.status().get("leaving") == [])
             assert {await stand.client.ask() for _ in range(4)} == {"a", "b"} or a.served > 3
         for _, writer in kept.values():
             writer.close()
@@ -247,7 +278,174 @@ async def test_who_leaves_is_asked_if_there_is_nobody_else(tmp_path: Path) -> No
         a, b = stand.servers
         b.ready = False
         stand.write(a, b, leaving=(a,))
-        await until(lambda: stand.told() == [["127.0.0.1", a.port, 0]])
+        await until(lambda: stand.remaining(a) == 0)
         await asyncio.sleep(0.2)
 
         assert {await stand.client.ask() for _ in range(3)} == {"a"}
+
+
+async def test_a_closed_api_server_gets_no_connection_even_if_there_is_nobody_else(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        await stand.close(a)
+        b.ready = False
+        await until(lambda: not any(each.ready for each in stand.balancer._candidates()))
+        asking = asyncio.create_task(stand.client.ask())
+        await asyncio.sleep(0.2)
+        assert not asking.done()
+        b.ready = True
+
+        assert await asking == "b"
+        assert a.served == 0
+
+
+async def test_an_api_server_is_not_closed_before_another_one_is_ready(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        b.ready = False
+        stand.write(a, b, leaving=(a,), closed=(a,))
+        await until(lambda: stand.remaining(a) == 0)
+        await asyncio.sleep(0.3)
+        assert not stand.is_closed(a)
+        b.ready = True
+
+        await until(lambda: stand.is_closed(a))
+
+
+async def test_an_api_server_is_closed_if_none_is_ready_itself_included(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        a.ready = b.ready = False
+        stand.write(a, b, leaving=(a,), closed=(a,))
+
+        await until(lambda: stand.is_closed(a))
+
+
+async def test_an_api_server_is_not_closed_while_a_connection_is_left(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        kept = await stand.kept()
+        a, b = stand.servers
+        stand.write(a, b, leaving=(a,), closed=(a,))
+        await until(lambda: stand.remaining(a) == 1)
+        await asyncio.sleep(0.3)
+        assert not stand.is_closed(a)
+        assert await stand.client.ask(kept["a"]) == "a"
+
+        await until(lambda: stand.is_closed(a))
+        for _, writer in kept.values():
+            writer.close()
+
+
+async def test_a_connection_that_is_being_made_counts(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        loop = asyncio.get_running_loop()
+        connect, may_go_on = loop.create_connection, asyncio.Event()
+
+        async def slow(make: Any, host: str, port: int, **more: Any) -> Any:
+            if make is Side and port == a.port:
+                await may_go_on.wait()
+            return await connect(make, host, port, **more)
+
+        b.ready = False
+        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+        loop.create_connection = slow  # type: ignore[method-assign,assignment]
+        asking = asyncio.create_task(stand.client.ask())
+        await asyncio.sleep(0.1)
+        b.ready = True
+        stand.write(a, b, leaving=(a,), closed=(a,))
+        await until(lambda: stand.remaining(a) == 1)
+        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
+        assert not stand.is_closed(a)
+        may_go_on.set()
+
+        assert await asking == "b"
+        await until(lambda: stand.is_closed(a))
+        assert a.served == 0
+
+
+async def test_an_api_server_that_does_not_end_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "CLOSED_LIMIT", 0.3)
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        await stand.close(a)
+        await until(lambda: not stand.is_closed(a))
+        b.ready = False
+        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+
+        assert await stand.client.ask() == "a"
+        assert not stand.is_closed(a)  # only another generation closes it again
+
+
+async def test_an_api_server_that_does_not_answer_stays_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "CLOSED_LIMIT", 0.2)
+    monkeypatch.setattr(backend, "PROBE_TIMEOUT", 0.1)
+    async with front(tmp_path) as stand:
+        a, _ = stand.servers
+        await stand.close(a)
+        a.answers.clear()
+        await asyncio.sleep(0.6)
+        assert stand.is_closed(a)
+        a.answers.set()
+
+        await until(lambda: not stand.is_closed(a))
+
+
+async def test_an_api_server_that_is_no_longer_listed_loses_its_connections(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        kept = await stand.kept()
+        stand.write(stand.servers[1])
+        await until(lambda: bool(stand.balancer._gone))
+        assert await stand.client.ask(kept["a"]) == "a"
+        assert await kept["a"][0].read() == b""
+
+        await until(lambda: not stand.balancer._gone)
+        for _, writer in kept.values():
+            writer.close()
+
+
+async def test_an_api_server_that_is_back_gets_connections_when_it_has_said_that_it_is_ready(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        await stand.close(b)
+        b.answers.clear()
+        stand.write(a, b)
+        await until(lambda: stand.status().get("leaving") == [])
+        assert [each.address[1] for each in stand.balancer._candidates()] == [a.port]
+        b.answers.set()
+
+        await until(lambda: len(stand.balancer._candidates()) == 2)
+
+
+async def test_an_api_server_that_ends_goes_on_to_end_when_it_answers_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "PROBE_TIMEOUT", 0.1)
+    async with front(tmp_path) as stand:
+        a, _ = stand.servers
+        a.why_not, a.ready = ENDING, False
+        [watched] = [each for each, _ in stand.balancer._backends.values() if each.address[1] == a.port]
+        await until(lambda: watched.leaving)
+        a.answers.clear()
+        await asyncio.sleep(0.5)
+        assert watched.leaving
+        a.ready = True
+        a.answers.set()
+
+        await until(lambda: watched.ready and not watched.leaving)
+
+
+async def test_a_balancer_that_is_started_again_keeps_what_it_has_confirmed(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        await stand.close(a)
+        b.ready = False
+        again = Balancer(str(stand.file))
+        following = asyncio.create_task(again.follow())
+        await until(lambda: bool(again._backends))
+        closed = [each.address[1] for each, _ in again._backends.values() if each.is_closed]
+        assert stand.is_closed(a)
+        following.cancel()
+        again.close()
+
+        assert closed == [a.port]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from nagaya.controlplane.hosted.components.arguments import values
 from nagaya.controlplane.hosted.control_plane.plan import Run
-from nagaya.controlplane.hosted.host.processes import Tenancy, balancer_content, digest, processes
+from nagaya.controlplane.hosted.host.processes import Tenancy, balancer_file, digest, processes
 from nagaya.controlplane.hosted.host.roll import Role, Wanted
 from support.hosted_seen import UID, Tenant
 
@@ -51,7 +50,7 @@ def test_several_are_behind_a_balancer_at_the_same_port(tmp_path: Path) -> None:
     assert not [*values(found["kube-apiserver-1"].spec.command, "shutdown-send-retry-after")]
     assert found["balancer"].spec.command[-3:-1] == ("192.0.2.2", "16443")
     names = [each.name for each in processes(whole)]
-    assert json.loads(balancer_content(whole, names))["backends"] == [[each, 16443] for each in addresses]
+    assert balancer_file(whole, names).backends == tuple((each, 16443) for each in addresses)
     assert sum(each.role is Role.CONTROLLER for each in processes(whole)) == 2
 
 

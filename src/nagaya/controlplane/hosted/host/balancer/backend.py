@@ -1,4 +1,4 @@
-"""One API server: whether it is ready, whether it leaves, and the connections that it has."""
+"""One API server: whether it is ready, leaving or closed, and its connections."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import asyncio
 import ssl
 from collections.abc import Callable
 
+from .goodbye import IDLE
 from .passage import Passage
 
 PROBE_INTERVAL = 0.5
 PROBE_TIMEOUT = 3.0
+BUSY_LIMIT = IDLE + 5.0
+"""Seconds after which a client that still waits for its answer is left to the API server, which completes requests that
+it has begun. The limit does not apply to connections on which a new request could begin."""
+CLOSED_LIMIT = 10.0
+"""Seconds for which an API server stays closed without beginning to end. Shorter than the 15 s for which clients of
+Kubernetes wait for the answer to an HTTP/2 ping."""
+RESUME_DELAY = 5.0
+"""Seconds between the end of the listening socket and the moment from which HTTP/2 clients are read from again. An API
+server sends GOAWAY when it closes its listening socket, and from then on ignores new requests. An upload that was
+stopped half-way goes on."""
 Address = tuple[str, int]
 # Of version 1.0, so that a long answer ends with the connection instead of being cut into pieces.
 _REQUEST = b"GET /readyz HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
 _ENDING = b"[-]shutdown failed"
-"""What an API server says that was told to end."""
+"""Part of the answer of an API server that was told to end."""
 
 
 class Backend:
@@ -23,58 +34,127 @@ class Backend:
     def __init__(self, address: Address, changed: Callable[[], None]) -> None:
         self.address = address
         self.ready = False
+        self.connecting = 0
+        """Connections that are being established."""
         self.passages: set[Passage] = set()
-        self._told_to_leave = False
-        self._says_it_ends = False
+        self.is_closed = False
+        self._is_marked = False
+        self._is_ending = False
+        self._is_gone = False
+        self._stops_http2 = False
         self._changed = changed
+        self._loop = asyncio.get_running_loop()
+        self._leaving_since = 0.0
+        self._closed_until = 0.0
+        self._refused_since: float | None = None
+        self._probed_at = float("-inf")
+        self._answered_at = float("-inf")
+        self._valid_from = float("-inf")
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     @property
     def leaving(self) -> bool:
         """Whether its connections shall end."""
-        return self._told_to_leave or self._says_it_ends
+        return self._is_marked or self._is_ending
 
     @property
     def remaining(self) -> int:
-        """How many connections have not ended that cannot be left to the API server itself."""
-        return sum(not each.http2 for each in self.passages)
+        """Number of connections over which an HTTP/1.1 request could still arrive."""
+        busy_counts = self._loop.time() < self._leaving_since + BUSY_LIMIT
+        return self.connecting + sum(
+            not passage.http2 and (busy_counts or not passage.is_busy) for passage in self.passages
+        )
+
+    def was_probed_since(self, moment: float) -> bool:
+        """Whether a probe that was sent after `moment` has ended, so that `ready` is not older."""
+        return self._probed_at > moment
+
+    def has_answered_since(self, moment: float) -> bool:
+        """Whether the API server had processor time after `moment`: it answered a probe that was sent later. True for
+        one that answers no probe any more."""
+        return self._is_gone or self._refused_since is not None or self._answered_at > moment
 
     def entered(self, passage: Passage) -> None:
-        """A connection was made."""
+        """Add an established connection."""
         self.passages.add(passage)
 
     def left(self, passage: Passage) -> None:
-        """A connection was lost."""
+        """Remove a lost connection."""
         self.passages.discard(passage)
 
-    def leave(self, leaving: bool) -> None:
-        """Whether it shall be left, as somebody has decided."""
-        self._notice(leaving, self._says_it_ends)
+    def mark(self, leaving: bool) -> None:
+        """Set whether the file lists this API server as leaving."""
+        if self._is_marked and not leaving:
+            # The process may be another one by now: only a probe that is sent from now on counts.
+            self._valid_from = self._loop.time()
+            self.ready = False
+            self.is_closed = False
+        self._update(leaving, self._is_ending)
 
-    def tell(self, ready: bool, ends: bool = False) -> None:
-        """Whether it is ready, as somebody has noticed."""
-        self._notice(self._told_to_leave, ends)
+    def remove(self) -> None:
+        """End all connections of an API server that the file no longer lists, and that is no longer probed."""
+        self._is_gone = True
+        self.hang_up()
+        self.set_ready(False)
+        self.mark(True)
+
+    def close_to_clients(self) -> None:
+        """Accept no connection, and no further request over HTTP/2."""
+        self.is_closed = True
+        self._closed_until = self._loop.time() + CLOSED_LIMIT
+        self._update(self._is_marked, self._is_ending)
+
+    def reopen(self) -> None:
+        """Go back from closed to leaving."""
+        self.is_closed = False
+        self._update(self._is_marked, self._is_ending)
+
+    @property
+    def has_been_closed_for_nothing(self) -> bool:
+        """Whether the API server was to end after it had been closed, and has said later that it does not. Silence
+        proves nothing: the machine may be busy."""
+        return self.is_closed and not self._is_ending and self._answered_at > self._closed_until
+
+    def set_ready(self, ready: bool, *, is_ending: bool = False) -> None:
+        """Record the result of a probe. An API server that has begun to end does so until another one is ready."""
+        self._update(self._is_marked, not ready and (is_ending or self._is_ending))
         if ready != self.ready:
             self.ready = ready
             self._changed()
 
-    def _notice(self, told_to_leave: bool, says_it_ends: bool) -> None:
-        before = self.leaving
-        self._told_to_leave, self._says_it_ends = told_to_leave, says_it_ends
-        if self.leaving != before:
-            for each in [*self.passages]:
-                each.leave(self.leaving)
+    def _update(self, is_marked: bool, is_ending: bool) -> None:
+        was_leaving = self.leaving
+        self._is_marked, self._is_ending = is_marked, is_ending
+        if self.leaving != was_leaving:
+            self._leaving_since = self._loop.time()
+            for passage in [*self.passages]:
+                passage.leave(self.leaving)
+        has_sent_goaway = self._refused_since is not None and self._loop.time() > self._refused_since + RESUME_DELAY
+        stops_http2 = (self.is_closed or self._is_ending) and not has_sent_goaway
+        if stops_http2 != self._stops_http2:
+            self._stops_http2 = stops_http2
+            for passage in [*self.passages]:
+                if passage.http2:
+                    passage.stop_client(stops_http2)
 
     async def watch(self, context: ssl.SSLContext) -> None:
-        """Ask it whether it is ready, for ever."""
+        """Probe the API server, for ever."""
         while True:
-            ready, body = False, b""
+            began = self._loop.time()
+            ready, body, refused_since = False, b"", self._refused_since
             try:
                 async with asyncio.timeout(PROBE_TIMEOUT):
                     ready, body = await self._ask(context)
+                self._answered_at, refused_since = began, None
+            except ConnectionRefusedError:
+                refused_since = self._loop.time() if refused_since is None else refused_since
             except (OSError, ValueError, IndexError, EOFError, TimeoutError):
                 self.hang_up()
-            self.tell(ready, ends=_ENDING in body)
+            if began < self._valid_from:
+                self.hang_up()
+                continue  # the answer may be that of an earlier process
+            self._probed_at, self._refused_since = began, refused_since
+            self.set_ready(ready, is_ending=_ENDING in body)
             await asyncio.sleep(PROBE_INTERVAL)
 
     async def _ask(self, context: ssl.SSLContext) -> tuple[bool, bytes]:
@@ -92,7 +172,7 @@ class Backend:
         return status.split(" ")[1] == "200", body
 
     def hang_up(self) -> None:
-        """End the connection over which it is asked."""
+        """End the connection over which the API server is probed."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None

@@ -29,7 +29,8 @@ class Talk:
 
     def __init__(self, now: float) -> None:
         self._began = now
-        self._last = now
+        self.last = now
+        """When either of the two last said something."""
         self._turns = 0
         self._answer = 0
         self._asking = False
@@ -40,14 +41,19 @@ class Talk:
             self._asking = True
             self._turns += 1
             self._answer = 0
-        self._last = now
+        self.last = now
 
     def server_spoke(self, length: int, now: float) -> None:
         """The API server has said so many bytes."""
         self._answer += length
         if self._answer > INTERIM:
             self._asking = False
-        self._last = now
+        self.last = now
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client waits for an answer."""
+        return self._asking
 
     @property
     def is_answer(self) -> bool:
@@ -62,5 +68,5 @@ class Talk:
         if self._asking:
             return None
         if not holding:
-            return self._last + IDLE
-        return self._last + (YOUNG if self._last - self._began < YOUNG else SILENCE)
+            return self.last + IDLE
+        return self.last + (YOUNG if self.last - self._began < YOUNG else SILENCE)

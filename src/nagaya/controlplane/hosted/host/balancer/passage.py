@@ -14,7 +14,7 @@ PATIENCE = 5.0
 LINGER = 5.0
 """Seconds that a client has to close its connection after the end of it."""
 AGAIN = 0.5
-"""Seconds until a client is looked at again that does not take what it is told."""
+"""Seconds until a connection is looked at again that cannot be ended because one of the two does not keep up."""
 MOST_HELD = 1 << 19
 """Bytes of an answer that are held back at most."""
 
@@ -25,6 +25,7 @@ class Owner(Protocol):
     @property
     def leaving(self) -> bool: ...
 
+    def has_answered_since(self, moment: float) -> bool: ...
     def entered(self, passage: Passage) -> None: ...
     def left(self, passage: Passage) -> None: ...
 
@@ -59,7 +60,7 @@ class Side(asyncio.Protocol):
     def resume_writing(self) -> None:
         self.full = False
         if self.passage is not None:
-            self.passage.other(self).read(True)
+            self.passage.resume(self.passage.other(self))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
@@ -118,8 +119,14 @@ class Passage:
         self._held = b""
         self._ending = False
         self._over = False
+        self._client_is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self.http2 = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the client waits for an answer, or has not taken what it was sent."""
+        return self._talk.is_waiting or self._client.full
 
     def begin(self) -> None:
         """Listen to both."""
@@ -135,6 +142,21 @@ class Passage:
     def other(self, side: Side) -> Side:
         """The one that a side belongs to."""
         return self._server if side is self._client else self._client
+
+    def resume(self, side: Side) -> None:
+        """Read from a side again, as far as nothing else speaks against that."""
+        if side is self._server or not self._client_is_stopped:
+            side.read(True)
+
+    def stop_client(self, stopped: bool) -> None:
+        """Stop reading from the client, or go on. What the API server says is passed on in either case."""
+        if self._over:
+            return
+        self._client_is_stopped = stopped
+        if stopped:
+            self._client.read(False)
+        elif not self._server.full:
+            self._client.read(True)
 
     def said(self, side: Side, data: bytes) -> None:
         """Pass it on, unless it is the end of an answer that shall be the last."""
@@ -208,6 +230,8 @@ class Passage:
         due, now = self._talk.ends_at(bool(self._held)), self._loop.time()
         if due is None:
             return  # the answer starts it again
+        if not self._backend.has_answered_since(self._talk.last):
+            due = max(due, now + AGAIN)  # the API server may be silent because it has no processor
         if self._client.full:
             due = max(due, now + AGAIN)  # the API server is silent because nobody listens to it
         if due > now:
@@ -226,4 +250,7 @@ class Passage:
             self._timer.cancel()
         held, self._held = self._held, b""
         self._client.write_last(held)
+        # A connection that is closed with unread bytes is reset, and the client would lose what it was sent last.
+        self._client_is_stopped = False
+        self._client.read(True)
         self._timer = self._loop.call_later(LINGER, self._client.close)

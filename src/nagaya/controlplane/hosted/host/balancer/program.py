@@ -40,6 +40,7 @@ async def _listen(balancer: Balancer, address: str, port: int) -> asyncio.Server
     loop = asyncio.get_running_loop()
     # The port may be shared for a moment: with an API server that listened there when it was the only one.
     server = await loop.create_server(lambda: Client(balancer), address, port, reuse_port=True, backlog=BACKLOG)
+    balancer.is_listening = True
     print(f"listening at {address}:{port}", flush=True)
     return server
 
