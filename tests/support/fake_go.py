@@ -6,8 +6,8 @@ from pathlib import Path
 
 from support.fake_site import put_program, script
 
-# Speaks Go's words: writes down how it was called, names packages as it compiles them, and makes a program that tells
-# the version it was stamped with. FAKE_GO_* set its faults.
+# Records its calls, names packages as it compiles them, and writes into the folder of `-o` one program per package that
+# prints the version it was stamped with. FAKE_GO_* inject faults.
 _FAKE_GO = """
 printf '%s\\n' "$*" >> "$FAKE_GO_CALLS"
 { env; pwd; cat go.mod; } > "$FAKE_GO_CALLS.environment"
@@ -29,9 +29,15 @@ echo fmt >&2; echo k8s.io/api/core/v1 >&2
 [ -z "$FAKE_GO_BROKEN" ] || { echo "# k8s.io/api/core/v1" >&2; echo "types.go:1:1: syntax error" >&2; exit 1; }
 [ -z "$FAKE_GO_SLEEP" ] || { echo $$ > "$FAKE_GO_CALLS.pid"; sleep "$FAKE_GO_SLEEP" & wait; }
 stamped=$(printf '%s' "$*" | sed -n 's/.*\\/version.gitVersion=\\([^ ]*\\).*/\\1/p')
-while [ $# -gt 0 ]; do
-  if [ "$1" = -o ]; then printf '#!/bin/sh\\necho %s\\n' "${stamped:-3.7.3}" > "$2"; chmod +x "$2"; fi
-  shift
+command=$1; folder=
+for argument; do
+  if [ "$folder" = next ]; then folder=$argument
+  elif [ "$argument" = -o ]; then folder=next
+  elif [ -n "$folder" ]; then
+    name=${argument##*/}; [ "$name" != v3 ] || name=server
+    [ "$command" != test ] || name=$name.test
+    printf '#!/bin/sh\\necho %s\\n' "${stamped:-3.7.3}" > "$folder$name"; chmod +x "$folder$name"
+  fi
 done
 """
 

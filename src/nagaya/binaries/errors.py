@@ -40,9 +40,18 @@ class BinariesUnavailable(BinariesError):
     """Every source was asked and none could give the programs."""
 
     def __init__(self, what: str, attempts: Sequence[Attempt], remedies: Sequence[str]) -> None:
+        self.what = what
         self.attempts = tuple(attempts)
+        self.remedies = tuple(remedies)
         lines = [f"{what} cannot be had:"]
         lines += [f"  - {attempt.source}: {attempt.reason}" for attempt in attempts]
         lines.append("Do one of these and try again:")
         lines += [f"  - {remedy}" for remedy in remedies]
         super().__init__("\n".join(lines))
+
+    @classmethod
+    def combine(cls, errors: Sequence[BinariesUnavailable]) -> BinariesUnavailable:
+        """One error for several products: each reason and each remedy is listed once."""
+        attempts = dict.fromkeys(attempt for error in errors for attempt in error.attempts)
+        remedies = dict.fromkeys(remedy for error in errors for remedy in error.remedies)
+        return cls("; ".join(error.what for error in errors), list(attempts), list(remedies))

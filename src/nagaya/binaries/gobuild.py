@@ -1,23 +1,30 @@
 """Builds the programs with Go from the module proxy, for machines that cannot reach the release sites.
 
-A build is stamped like an official one (kubeadm and kubelet compare versions), with two differences that are meant:
-the commit is left empty, because the module proxy does not tell it, and the build date is the day of the tag, so that
-the same version gives the same bytes. `go.sum` is never changed by a build (`-mod=readonly`): what is not pinned is
-not compiled.
+A build is stamped like an official one (kubeadm and kubelet compare versions), with two intended differences: the
+commit is empty, because the module proxy does not publish it, and the build date is the date of the tag, so that the
+same version yields the same bytes. A build never changes `go.sum` (`-mod=readonly`): nothing that is not pinned is
+compiled.
+
+Build time decides the design. All programs of a module come from one `go build`, which compiles each package once and
+links one program while it compiles the next. Debug information is left out at compile time and not only when linking.
+Go's build cache lives in Nagaya's cache: an interrupted build continues, and a second Kubernetes version compiles only
+the packages that differ.
 
 A manifest is not compiled but copied out of the same module, checked by the same `go.sum`, into one file.
 
-Everything of one product is one activity: Go is asked once which packages its cache lacks, and names them as it
-compiles them, which is what the bar counts.
+One product is one activity of the progress report. `go list` reports which packages are missing from the build cache,
+and `go build -v` names each package that it compiles; the bar counts them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Generator, Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from nagaya.binaries.cache import writing
 from nagaya.binaries.child import Child, ChildFailed
@@ -28,7 +35,8 @@ from nagaya.binaries.progress import Activity, Reporter
 from nagaya.binaries.releases import Platform, triple
 from nagaya.binaries.source import Staged, Workplace
 
-_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+"""For `go list` as well as for builds: with other flags Go would report other packages as stale."""
 _USUAL_PLACE = Path("/usr/local/go/bin/go")
 _SEPARATOR = "---\n"
 _STAMPED: dict[Product, tuple[str, ...]] = {
@@ -61,7 +69,7 @@ class GoBuild:
     def provide(
         self, product: Product, version: str, programs: Sequence[Program], work: Workplace
     ) -> Generator[Staged, None, None]:
-        """One program after the other, each as soon as it is linked."""
+        """Build the programs of one product; each is yielded as soon as its `go build` has ended."""
         module = pinned_module(product, version)
         if module is None:
             known = ", ".join(pinned_versions(product))
@@ -75,13 +83,11 @@ class GoBuild:
         with self.reporter.activity(f"Building {product} {version} with {toolchain}", "packages") as activity:
             build.survey(programs, activity)
             for program in programs:
-                target = work.staging / program.name
                 if program.is_manifest:
-                    build.collect(program, target)
-                    yield Staged(program, target, f"copied from {program.package}@{version}")
-                else:
-                    build.make(program, target, activity)
-                    yield Staged(program, target, f"built by {toolchain} from {program.package}@{version}")
+                    origin = f"copied from {program.package}@{version}"
+                    yield Staged(program, build.copy_manifest(program), origin)
+            for program, path in build.compile(programs, activity):
+                yield Staged(program, path, f"built by {toolchain} from {program.package}@{version}")
 
     def _go(self) -> str:
         found = shutil.which("go", path=self.environment.get("PATH", os.defpath))
@@ -104,6 +110,7 @@ class GoBuild:
             "GOARCH": self.platform.architecture,
             "GOFLAGS": "",
             "GOWORK": "off",
+            "GOCACHE": os.fspath(work.build_cache),
             "GOTMPDIR": os.fspath(work.staging),
         }
 
@@ -156,23 +163,30 @@ class _Build:
         names = (name.split(" ", 1) for name, module in rows if not module or module in required)
         return [path for kind, path in names if kind != "main"]
 
-    def make(self, program: Program, target: Path, activity: Activity) -> None:
-        """Compile and link one program."""
-        activity.note(program.name)
-        flags = [*_FLAGS, f"-ldflags={self._stamps()}", "-o", os.fspath(target)]
-        if program.is_test_binary:
-            # `go test -c` names nothing as it compiles, so the packages are compiled before, where they are counted.
-            if self._stale_for_tests:
-                self._run("build", "-v", *_FLAGS, *self._stale_for_tests, activity=activity)
-            activity.note(f"{program.name}: linking")
-            self._run("test", "-c", *flags, program.package, activity=activity)
-        else:
-            self._run("build", "-v", *flags, program.package, activity=activity)
-        if not target.is_file():
-            raise SourceFailed(f"go said it built {program.package}, but made no file")
+    def compile(self, programs: Sequence[Program], activity: Activity) -> Iterator[tuple[Program, Path]]:
+        """Compile and link the programs, with as few runs of Go as their names allow."""
+        for batch in _batches([program for program in programs if not program.is_manifest]):
+            folder = Path(tempfile.mkdtemp(dir=self.work.staging))
+            activity.note(", ".join(program.name for program in batch))
+            flags = [*_FLAGS, f"-ldflags={self._stamps()}", "-o", f"{folder}{os.sep}"]
+            packages = [program.package for program in batch]
+            if batch[0].is_test_binary:
+                # `go test -c` does not name the packages that it compiles: compile them first, where they are counted.
+                if self._stale_for_tests:
+                    self._run("build", "-v", *_FLAGS, *self._stale_for_tests, activity=activity)
+                activity.note(f"{batch[0].name}: linking")
+                self._run("test", "-c", *flags, *packages, activity=activity)
+            else:
+                self._run("build", "-v", *flags, *packages, activity=activity)
+            for program in batch:
+                path = folder / _file_name(program)
+                if not path.is_file():
+                    raise SourceFailed(f"`go build` succeeded, but {program.package} is not among its results")
+                yield program, path
 
-    def collect(self, program: Program, target: Path) -> None:
-        """Put the files of a manifest into one, under a line that tells what it is."""
+    def copy_manifest(self, program: Program) -> Path:
+        """Put the files of a manifest into one file whose first line states the version."""
+        target = self.work.staging / program.name
         folder = Path(self._run("list", *_FLAGS, "-f", "{{.Dir}}", program.package).strip())
         documents = [f"# {program.package} {self.module.version}\n"]
         for pattern in program.manifests:
@@ -182,6 +196,7 @@ class _Build:
             documents += [f"{_SEPARATOR}{file.read_text().removeprefix(_SEPARATOR).rstrip()}\n" for file in files]
         with writing(target):
             target.write_text("".join(documents))
+        return target
 
     def _stamps(self) -> str:
         alone = _STAMPED_ALONE.get(self.module.product)
@@ -215,6 +230,8 @@ class _Build:
                 self._stale.discard(line)
                 self._compiled += 1
                 activity.reached(self._compiled)
+                if not self._stale:
+                    activity.note("linking")
 
         try:
             return child.run(heard, tick=activity.tick if activity else None)
@@ -229,3 +246,24 @@ class _Build:
             log.parent.mkdir(exist_ok=True)
             log.write_text(f"{failure}\n{failure.words}\n")
         return f" (all of it: {log})"
+
+
+def _file_name(program: Program) -> str:
+    """The name that Go gives to the result: the last element of the package's path, without a major version."""
+    if program.is_test_binary:
+        return f"{PurePosixPath(program.package).name}.test"
+    *_, parent, last = program.package.split("/")
+    return parent if re.fullmatch(r"v\d+", last) else last
+
+
+def _batches(programs: Sequence[Program]) -> list[list[Program]]:
+    """Split the programs so that no two in a batch get the same file name; each test binary is a batch of its own."""
+    batches: list[list[Program]] = []
+    for program in programs:
+        for batch in batches:
+            if not program.is_test_binary and _file_name(program) not in map(_file_name, batch):
+                batch.append(program)
+                break
+        else:
+            batches.append([program])
+    return sorted(batches, key=lambda batch: batch[0].is_test_binary)

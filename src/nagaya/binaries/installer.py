@@ -69,15 +69,18 @@ class Installer:
         world: World | None = None,
         platform: Platform | None = None,
         sources: Sequence[Source] | None = None,
+        build: bool = True,
     ) -> None:
+        """Without `build` nothing is compiled: what cannot be downloaded is unavailable."""
         self._environment = dict(os.environ if environment is None else environment)
         self._reporter = reporter or Silent()
         self._clock = (world or World()).clock
         self._platform = platform or Platform.here()
         self._cache = cache_folder(self._environment)
+        self._build = build
         self._sources: Sequence[Source] = sources or (
             OfficialReleases(self._platform, self._reporter),
-            GoBuild(self._platform, self._reporter, self._environment),
+            *([GoBuild(self._platform, self._reporter, self._environment)] if build else []),
         )
 
     def ensure(
@@ -139,13 +142,20 @@ class Installer:
                 record = self._recheck(release, program)
                 if record is not None:
                     found[program.name] = self._binary(release, program, record)
+            unavailable: list[BinariesUnavailable] = []
             with self._workplace(lock) as work:
                 for product in _PRODUCTS:
                     absent = [
                         program for program in missing if program.product == product and program.name not in found
                     ]
-                    if absent:
-                        found |= self._obtain(release, product, absent, work)
+                    try:
+                        if absent:
+                            found |= self._obtain(release, product, absent, work)
+                    except BinariesUnavailable as error:
+                        # Other products may be available, and what is installed now is not missing next time.
+                        unavailable.append(error)
+        if unavailable:
+            raise BinariesUnavailable.combine(unavailable)
         return found
 
     def _recheck(self, release: Release, program: Program) -> Record | None:
@@ -166,7 +176,13 @@ class Installer:
             downloads.mkdir(exist_ok=True)
             staging = Path(tempfile.mkdtemp(dir=scratch))
         try:
-            yield Workplace(staging, downloads, self._cache / "logs", lock)
+            yield Workplace(
+                staging=staging,
+                downloads=downloads,
+                logs=self._cache / "logs",
+                build_cache=self._cache / "go-build",
+                lock=lock,
+            )
             shutil.rmtree(downloads, ignore_errors=True)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -200,21 +216,23 @@ class Installer:
             if not remaining:
                 return found
         raise BinariesUnavailable(
-            f"{', '.join(remaining)} ({product} {version})", attempts, _remedies(product, version)
+            f"{', '.join(remaining)} ({product} {version})", attempts, _remedies(product, version, build=self._build)
         )
 
 
-def _remedies(product: Product, version: str) -> list[str]:
+def _remedies(product: Product, version: str, *, build: bool) -> list[str]:
     remedies = []
     if product in _SITES:
         remedies.append(f"give this machine a route to {_SITES[product]}; HTTPS_PROXY is respected")
     module = pinned_module(product, version)
-    if module is not None:
+    if module is not None and not build:
+        remedies.append("allow a build with Go: leave out --no-build")
+    elif module is not None:
         remedies.append(
             f"install Go {module.go} or newer (https://go.dev/doc/install, unpacked into /usr/local/go it is found) "
             "and give it a route to its module proxy (GOPROXY)"
         )
-    if product in NEEDS_C:
+    if product in NEEDS_C and build:
         remedies.append(f"install a C compiler ({C_COMPILER_HELP})")
     remedies.append(f"put the programs into a folder and let {VARIABLE} name it")
     return remedies

@@ -20,6 +20,8 @@ class Workplace:
     """Kept until everything is there, so that what was begun can be continued."""
     logs: Path
     """Made by whoever has something to keep there, for those who look for the reason of a failure."""
+    build_cache: Path
+    """Go's build cache. Kept for good; Go itself removes what was not used for five days."""
     lock: int
     """The descriptor of the lock, for child processes that may outlive us."""
 

@@ -44,8 +44,11 @@ def kubernetes() -> None:
     "kube-scheduler.",
 )
 @click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
+@click.option("--no-build", is_flag=True, help="Download what is missing, but compile nothing.")
 @output_option
-def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool, output: str | None) -> None:
+def install(
+    version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool, no_build: bool, output: str | None
+) -> None:
     """Provide the Kubernetes programs and etcd.
 
     They come from the folder in NAGAYA_KUBERNETES_BIN, the cache, the official release sites, or are built with Go,
@@ -64,7 +67,7 @@ def install(version: str, extras: tuple[str, ...], only: tuple[str, ...], verify
 
     world = World()
     began = world.clock.monotonic()
-    installer = Installer(reporter=reporter_for(sys.stderr, world.clock), world=world)
+    installer = Installer(reporter=reporter_for(sys.stderr, world.clock), world=world, build=not no_build)
     previous = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         programs = [*(names_of(only) or STANDARD), *names_of(extras)]

@@ -53,7 +53,7 @@ def work(tmp_path: Path) -> Iterator[Workplace]:
     for folder in (staging, downloads):
         folder.mkdir()
     descriptor = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
-    yield Workplace(staging, downloads, logs, descriptor)
+    yield Workplace(staging, downloads, logs, build_cache=tmp_path / "go-build", lock=descriptor)
     os.close(descriptor)
 
 

@@ -42,9 +42,15 @@ def test_lines_are_heard_while_it_runs(tmp_path: Path) -> None:
 def test_a_quiet_child_still_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nagaya.binaries.child._TICK", 0.01)
     ticks: list[None] = []
+
+    def tick() -> None:
+        ticks.append(None)
+        if len(ticks) > 3:
+            (tmp_path / "go").touch()
+
     with (tmp_path / "lock").open("w") as lock:
-        child = Child(["sleep", "0.2"], tmp_path, os.environ, lock.fileno())
-        child.run(lambda line: None, tick=lambda: ticks.append(None))
+        command = ["/bin/sh", "-c", f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"]
+        Child(command, tmp_path, os.environ, lock.fileno()).run(lambda line: None, tick=tick)
     assert len(ticks) > 3
 
 

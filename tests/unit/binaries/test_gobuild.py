@@ -43,7 +43,8 @@ def test_a_program_is_built_and_stamped_with_its_version(build: GoBuild, work: W
         for stamp in ("gitVersion=v1.36.3", "gitMajor=1", "gitMinor=36", "gitTreeState=clean", "gitCommit= "):
             assert f"-X {package}.{stamp}" in call
         assert f"-X {package}.buildDate=2026-07-22T18:07:38Z" in call
-    assert call.endswith(f"-o {work.staging}/kubelet k8s.io/kubernetes/cmd/kubelet")
+    assert call.endswith(f"-o {kubelet.path.parent}/ k8s.io/kubernetes/cmd/kubelet")
+    assert kubelet.path.is_relative_to(work.staging)
 
 
 def test_etcd_has_no_stamps(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
@@ -113,6 +114,7 @@ def test_nothing_but_what_is_pinned_is_built_and_nothing_of_the_user_changes_the
     expected = {"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=linux", "GOARCH=amd64", "GOPROXY=https://mine"}
     assert expected <= set(seen)
     assert f"GOTMPDIR={work.staging}" in seen
+    assert f"GOCACHE={work.build_cache}" in seen
     assert "require k8s.io/kubernetes v1.36.3" in seen
 
 
@@ -136,10 +138,27 @@ def test_what_the_module_does_not_name_is_compiled_along_and_never_named_to_go(
     assert not any("goleak" in call for call in fake_go.calls)
 
 
-def test_go_is_asked_once_what_is_to_be_compiled(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+def test_all_programs_of_a_module_come_from_one_build(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
     given = provide(build, work, ["kubelet", "kubectl", "kubeadm"])
     assert [staged.program.name for staged in given] == ["kubelet", "kubeadm", "kubectl"]
-    assert [call.split()[0] for call in fake_go.calls] == ["env", "list", "build", "build", "build"]
+    assert [call.split()[0] for call in fake_go.calls] == ["env", "list", "build"]
+    packages = [f"k8s.io/kubernetes/cmd/{name}" for name in ("kubelet", "kubeadm", "kubectl")]
+    assert fake_go.calls[-1].split()[-3:] == packages
+
+
+def test_programs_that_go_would_give_the_same_name_are_built_one_after_the_other(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    names = ["cluster-api-core", "cluster-api-bootstrap-kubeadm", "cluster-api-controlplane-kubeadm"]
+    given = provide(build, work, names, "v1.14.0")
+    assert {staged.program.name: staged.path.name for staged in given} == dict(
+        zip(names, ("core", "kubeadm", "kubeadm"), strict=True)
+    )
+    assert len({staged.path for staged in given}) == 3
+    assert [call.split()[-1] for call in fake_go.calls if call.startswith("build")] == [
+        "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
+        "sigs.k8s.io/cluster-api/controlplane/kubeadm",
+    ]
 
 
 def test_progress_counts_the_packages_that_are_compiled(
@@ -150,7 +169,8 @@ def test_progress_counts_the_packages_that_are_compiled(
     lines = said.getvalue().splitlines()
     assert lines[0] == "Building kubernetes v1.36.3 with go1.26.8 ..."
     assert any("downloading k8s.io/api v0.36.3" in line for line in lines)
-    assert any(": 2 of 2 packages (100%), kubelet," in line for line in lines)
+    assert any(": 1 of 2 packages (50%), kubelet," in line for line in lines)
+    assert any(": 2 of 2 packages (100%), linking," in line for line in lines)
     assert ": 2 packages in" in lines[-1]
 
 
@@ -218,4 +238,4 @@ def test_an_interrupt_ends_the_build(
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         threading.Event().wait(0.01)
     assert not Path(f"/proc/{pid}").exists()
-    assert not (work.staging / "kubelet").exists()
+    assert not list(work.staging.rglob("kubelet"))

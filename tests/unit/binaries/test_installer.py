@@ -360,3 +360,35 @@ def test_when_the_site_cannot_be_reached_it_is_built(
     assert {binary.source.split(" from ")[0] for binary in binaries.programs.values()} == {"built by go1.26.8"}
     assert len(site.requests) == 2
     assert said.getvalue().count("official release site: ") == 2
+
+
+def test_a_product_that_cannot_be_provided_does_not_keep_others_from_being_provided(
+    installer: Make, cache: Path
+) -> None:
+    with pytest.raises(BinariesUnavailable, match=r"etcd \(etcd v3\.7\.3\) cannot be had"):
+        installer(Given("shop", fails_at="etcd")).ensure(VERSION, ["kubelet", "etcd"])
+    assert (cache / "kubernetes/v1.36.3/linux-amd64/kubelet").exists()
+
+
+def test_several_products_that_cannot_be_provided_are_one_error(installer: Make) -> None:
+    class Closed(Given):
+        def provide(self, *_: object) -> Generator[Staged, None, None]:
+            raise SourceFailed("closed today")
+            yield
+
+    with pytest.raises(BinariesUnavailable) as caught:
+        installer(Closed("shop")).ensure(VERSION, ["kubelet", "etcd"])
+    text = str(caught.value)
+    assert text.startswith("etcd (etcd v3.7.3); kubelet (kubernetes v1.36.3) cannot be had:")
+    assert text.count("closed today") == 1
+    assert text.count("put the programs into a folder") == 1
+
+
+def test_without_building_go_is_not_asked(
+    environment: dict[str, str], fake_go: FakeGo, reporter: PlainReporter
+) -> None:
+    installer = Installer(environment={**environment, **fake_go.environment}, reporter=reporter, build=False)
+    with pytest.raises(BinariesUnavailable, match="allow a build with Go: leave out --no-build") as caught:
+        installer.ensure(VERSION, ["kine"])
+    assert "C compiler" not in str(caught.value)
+    assert not fake_go.calls
