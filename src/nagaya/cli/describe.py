@@ -152,7 +152,7 @@ async def watch(session: Session, name: str, shown: Shown, output: str | None, u
 
 
 def _available(picture: Picture) -> bool:
-    return picture.cluster.holds("Available") and not picture.cluster.metadata.deleting
+    return picture.cluster.holds_now("Available") and not picture.cluster.metadata.deleting
 
 
 async def _late(session: Session, name: str, timeout: float) -> str:

@@ -6,6 +6,7 @@ That is what makes `nagaya demo --delete` safe: what is not here was not made by
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -57,8 +58,16 @@ def surroundings(facts: DataCenterFacts, *, real: bool) -> list[Manifest]:
             "spec": spec,
         },
         _pool(MACHINES, "10.10.0.20-10.10.0.99", DNS),
-        data_store() if real else _pool(APIS, "127.0.0.80-127.0.0.89", ""),
+        data_store() if real else _pool(APIS, _loopback_addresses(facts), ""),
     ]
+
+
+def _loopback_addresses(facts: DataCenterFacts) -> str:
+    """Where the APIs of simulated tenants listen. They depend on the data center, so that the demos of two data folders
+    run on one machine; below 127.64, where the API servers of hosted control planes are."""
+    second, third = hashlib.sha256(facts.authority.encode()).digest()[:2]
+    network = f"127.{1 + second % 63}.{third}"
+    return f"{network}.80-{network}.89"
 
 
 def data_store() -> Manifest:

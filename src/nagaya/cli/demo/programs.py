@@ -12,9 +12,7 @@ from typing import Final
 
 from nagaya.binaries.errors import BinariesError, BinariesUnavailable
 from nagaya.binaries.installer import Installer
-from nagaya.binaries.official import OfficialReleases
 from nagaya.binaries.progress import Reporter, reporter_for
-from nagaya.binaries.releases import Platform
 from nagaya.world import World
 
 PROGRAMS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
@@ -43,5 +41,4 @@ def reason(error: Exception) -> str:
 
 
 def _download(version: str, world: World, reporter: Reporter) -> None:
-    sources = (OfficialReleases(Platform.here(), reporter),)
-    Installer(reporter=reporter, world=world, sources=sources).ensure(version, PROGRAMS)
+    Installer(reporter=reporter, world=world, build=False).ensure(version, PROGRAMS)

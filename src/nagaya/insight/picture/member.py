@@ -77,6 +77,17 @@ class Member:
         found = self.condition(type)
         return found is not None and found.status == "True"
 
+    def holds_now(self, type: str) -> bool:
+        """Whether a condition is True for the object as it is declared now: a condition of an earlier generation says
+        nothing about a change that its controller has not seen yet."""
+        found = self.condition(type)
+        if found is None or found.status != "True":
+            return False
+        observed = found.observed_generation
+        if observed is None:
+            observed = self.number("status", "observedGeneration")
+        return observed is None or observed >= self.metadata.generation
+
     def text(self, *path: str) -> str:
         """The text at a path; empty if there is none."""
         value = self.object.at(*path)

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from nagaya.api.meta import Condition, ConditionStatus
 from nagaya.insight.cause.condition import is_bad
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("type_", "status", "reason", "bad"),
     [
         ("Ready", "True", "Ready", False),

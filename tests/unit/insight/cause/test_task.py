@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nagaya.infrastructure.proxmox.client.upid import upid
 from nagaya.insight.cause.task import meaning
+from support.subtest_cases import subtest_cases
 
 TASK = upid("UPID:pve2:0001A2B3:00C4D5E6:69A42BCC:qmclone:104:nagaya@pve!token:")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("line", "what", "remedy"),
     [
         (

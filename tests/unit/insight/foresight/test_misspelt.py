@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nagaya.insight.foresight.misspelt import suggestion
+from support.subtest_cases import subtest_cases
 
 SCHEMA = {
     "properties": {
@@ -19,7 +18,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("path", "told"),
     [
         (".spec.memoryMib", " Did you mean memoryMiB?"),

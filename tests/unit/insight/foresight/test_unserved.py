@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nagaya.insight.foresight.unserved import Served, meant
+from support.subtest_cases import subtest_cases
 
 CORE = frozenset({"Cluster", "Machine", "MachineDeployment"})
 SERVED: Served = {
@@ -17,7 +16,7 @@ SERVED: Served = {
 }
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("api_version", "kind", "told"),
     [
         ("cluster.x-k8s.io/v1beta1", "Cluster", "`nagaya convert -f old.yaml`"),
