@@ -101,7 +101,10 @@ def _download(folder: Path) -> list[Path]:
     """The packages, as files. Raises Failed."""
     # An empty record of what is installed: what is fetched must not depend on what happens to be there.
     (folder / "status").touch()
+    (folder / "cache").mkdir()
     apt = ["apt-get", "--quiet", "--quiet", *_APT, "-o", f"Dir::State::status={folder / 'status'}"]
+    # For root it would be the system's, which has that record in it and which other runs of this write as well.
+    apt += ["-o", f"Dir::Cache={folder / 'cache'}"]
     try:
         return _download_by(apt, folder)
     except Failed as first:

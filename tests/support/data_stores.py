@@ -31,8 +31,9 @@ from nagaya.supervision.events import Event, Ready
 from nagaya.supervision.supervisor import Supervisor
 from nagaya.world import World
 from support.debian import postgresql
+from support.ports import free_ports
 from support.real import CONTROL_PLANE, RealControlPlane, installed_binaries
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 _START_TIMEOUT = 120.0

@@ -16,9 +16,10 @@ from types import TracebackType
 from typing import Self
 
 from nagaya.kube.etcd.client import client_tls
+from support.ports import free_ports
 from support.real import installed_binaries
 from support.real_certificates import Authority, Pair
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 HOSTS = ("127.0.0.1", "localhost")
 START_TIMEOUT = 120.0

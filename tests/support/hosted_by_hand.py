@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import socket
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -32,7 +31,8 @@ from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.keys import KeyAlgorithm
 from nagaya.pki.usages import Usage
 from nagaya.world import World
-from support.real_processes import Processes, free_ports
+from support.ports import free_ports
+from support.real_processes import Processes
 from support.tenant_kubectl import TenantKubectl
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
@@ -127,8 +127,7 @@ class HostedByHand:
         return await TenantKubectl(self._binaries.path("kubectl"), self.admin).objects(*words)
 
     async def _start(self) -> None:
-        etcd, peer, manager, scheduler = free_ports(4)
-        self.port = _free_port(self._address)
+        self.port, etcd, peer, manager, scheduler = free_ports(5)
         self._write_certificates()
         self._write_kubeconfigs()
         connection = connections.load(self.admin)
@@ -282,10 +281,3 @@ class HostedByHand:
     def with_pods(self, *cidrs: str) -> TenantSetup:
         """The set-up of this tenant with networks for pods."""
         return replace(self.setup, pod_cidrs=cidrs)
-
-
-def _free_port(address: str) -> int:
-    with socket.socket() as held:
-        held.bind((address, 0))
-        port: int = held.getsockname()[1]
-        return port

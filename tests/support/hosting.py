@@ -10,7 +10,6 @@ import base64
 import http.client
 import json
 import os
-import random
 import shutil
 import signal
 import socket
@@ -27,20 +26,16 @@ from typing import Any, Self, TypeVar
 
 import yaml
 
-from nagaya.controlplane.hosted.host import addresses
 from nagaya.supervision.record import Record
 from support.controllers_process import RUNNING, Controllers
+from support.ports import free_ports, free_range
 from support.real import installed_binaries
-from support.real_processes import free_ports
 from support.running_server import RunningServer
 
 T = TypeVar("T")
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd")
 PATIENCE = 240.0
 _LOOK = 0.1
-_PORTS = (20000, 32000)
-"""Where tenants listen: behind the ports that Nagaya uses if it is not told, and before those of connections."""
-_PORTS_OF_ONE = 30
 _CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -63,12 +58,8 @@ def manifests(name: str, **spec: object) -> str:
 
 
 def tenant_ports() -> range:
-    """Ports of loopback for APIs of tenants: free ones, and none that the system may give to a connection meanwhile."""
-    while True:
-        first = random.randrange(*_PORTS)
-        found = range(first, first + _PORTS_OF_ONE)
-        if all(addresses.is_free("127.0.0.1", port) for port in found):
-            return found
+    """Ports for APIs of tenants that no other test chooses from."""
+    return free_range()
 
 
 def eventually(look: Callable[[], T], what: str, within: float = PATIENCE) -> T:

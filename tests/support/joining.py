@@ -25,11 +25,10 @@ from nagaya.simulators.netns.host import NetnsHost
 from nagaya.world import World
 from support.lab import KINDS, Lab, holds
 from support.netns_provider import NETNS_CLUSTERS, NETNS_MACHINES, NetnsProvider
+from support.ports import free_range
 from support.tenant_kubectl import TenantKubectl
 
 PATIENCE = 240.0
-LOCAL_PORTS = range(15443, 16443)
-"""Others than the usual ones, which tests in other processes may have."""
 HOSTING_PARTS = ("core", "bootstrap-kubeadm", "controlplane-hosted")
 TEST_KINDS = {each.kind: each for each in (NETNS_CLUSTERS, NETNS_MACHINES)}
 
@@ -50,7 +49,7 @@ async def management(folder: Path, host: NetnsHost) -> AsyncIterator[Lab]:
                 world,
                 lambda tenant: HttpTransport(tenant, world=world),
                 parts=HOSTING_PARTS,
-                hosting=HostSettings(folder, str(host.gateway), local_ports=LOCAL_PORTS, stop_with_us=True),
+                hosting=HostSettings(folder, str(host.gateway), local_ports=free_range(), stop_with_us=True),
             )
             await lab.plane.start()
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,9 @@ def leftovers(host: NetnsHost) -> list[str]:
     ip = equipment.host_program("ip", unpacked())
     links = json.loads(subprocess.run([ip, "-json", "link"], capture_output=True, check=True, timeout=60).stdout)
     found = [link["ifname"] for link in links if link["ifname"].startswith(f"ngy{mark}")]
-    found += [str(group) for group in Path("/sys/fs/cgroup").glob(f"**/nagaya-netns-{mark}")]
+    # Not a glob: groups of others may go while their parents are listed, which ends it.
+    folders = [Path(folder) / name for folder, names, _ in os.walk("/sys/fs/cgroup") for name in names]
+    found += [str(folder) for folder in folders if folder.name == f"nagaya-netns-{mark}"]
     found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(host.folder) in line]
     found += [f"files in {part}" for part in host.folder.glob("*/*") if part.name not in ("log", "pod.json")]
     for process in Path("/proc").glob("[0-9]*"):

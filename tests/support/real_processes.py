@@ -6,25 +6,27 @@ pipe: when the other end closes without a word, it kills what was started and re
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.ports import free_ports
+
+__all__ = ["Processes", "free_ports"]
+
 _WATCHER = """
 import os, shutil, signal, sys
-groups = []
+groups = set()
 for line in sys.stdin:
     if line == "done\\n":
         sys.exit()
-    groups.append(int(line))
+    verb, group = line.split()
+    (groups.add if verb == "started" else groups.discard)(int(group))
 for group in groups:
     try:
         os.killpg(group, signal.SIGKILL)
@@ -34,9 +36,6 @@ shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
 
 TAIL_LINES = 30
-_MOST_GIVEN = 64
-"""Ports that are held at a time: far more than programs that are starting want."""
-_given: deque[socket.socket] = deque()
 
 
 class Processes:
@@ -54,7 +53,10 @@ class Processes:
         )
 
     def start(self, name: str, command: Sequence[str | os.PathLike[str]]) -> None:
-        """Start a program in a process group of its own; what it says goes into its log."""
+        """Start a program in a process group of its own; what it says goes into its log. An earlier one of that name is
+        ended."""
+        if name in self._running:
+            self.end(name)
         with self.log(name).open("wb") as log:
             process = subprocess.Popen(
                 [os.fspath(word) for word in command],
@@ -65,7 +67,7 @@ class Processes:
                 start_new_session=True,
             )
         self._running[name] = process
-        self._tell_watcher(f"{process.pid}\n")
+        self._tell_watcher(f"started {process.pid}\n")
 
     @property
     def pids(self) -> dict[str, int]:
@@ -74,7 +76,7 @@ class Processes:
 
     def ended(self) -> str | None:
         """The first program that is no longer running."""
-        return next((name for name, process in self._running.items() if process.poll() is not None), None)
+        return next((name for name, process in self._running.items() if _has_ended(process)), None)
 
     def log(self, name: str) -> Path:
         """Where a program's words are."""
@@ -91,17 +93,15 @@ class Processes:
     def end(self, name: str) -> None:
         """Kill one process and its children."""
         process = self._running.pop(name)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        self._kill(process)
+        self._collect(process)
 
     def end_all(self) -> None:
         """Kill every process and its children; their data is thrown away, so there is nothing to finish."""
         for process in self._running.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            self._kill(process)
         for process in self._running.values():
-            process.wait()
+            self._collect(process)
         self._running.clear()
 
     def close(self) -> None:
@@ -113,32 +113,26 @@ class Processes:
         self._watcher.stdin.close()
         self._watcher.wait()
 
+    @staticmethod
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        """Kill a process and its children. Its number is its own as long as it is not collected, so no stranger's group
+        is hit."""
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def _collect(self, process: subprocess.Popen[bytes]) -> None:
+        # Before its number can be another's.
+        self._tell_watcher(f"ended {process.pid}\n")
+        process.wait()
+
     def _tell_watcher(self, line: str) -> None:
         assert self._watcher.stdin is not None
         self._watcher.stdin.write(line.encode())
         self._watcher.stdin.flush()
 
 
-def held(port: int = 0) -> socket.socket:
-    """A port of loopback, this one or any, that the system gives to no process that asks for any while this is open.
-
-    It is bound but deaf: who connects is refused, and a server that is told this port can listen there beside it, since
-    servers share addresses (SO_REUSEADDR) with whoever does not listen.
-    """
-    made = socket.socket()
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(("127.0.0.1", port))
-    except BaseException:
-        made.close()
-        raise
-    return made
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody has, and that nobody else is given before whoever is told to listen there does."""
-    found = [held() for _ in range(count)]
-    _given.extend(found)
-    while len(_given) > _MOST_GIVEN:
-        _given.popleft().close()
-    return [each.getsockname()[1] for each in found]
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process has ended, which is found out without collecting it: see `Processes._kill`."""
+    if process.returncode is not None:
+        return True
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

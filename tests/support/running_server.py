@@ -21,13 +21,14 @@ from typing import Any, Self
 
 import yaml
 
-from support.real_processes import Processes, held
+from support.ports import free_ports, held
+from support.real_processes import Processes
 
 NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
 PATIENCE = 240.0
 """Seconds for a server to start, or to stop, on a machine that is busy with other things; a calm one needs one."""
-_READY = re.compile(r"ready at (https://\S+:(\d+))")
-_ALL_READY = re.compile(r"(?s)ready at (https://\S+:(\d+)).*The controllers run\.")
+_READY = re.compile(r"ready at (https://\S+:\d+)")
+_ALL_READY = re.compile(r"(?s)ready at (https://\S+:\d+).*The controllers run\.")
 
 
 class RunningServer:
@@ -41,7 +42,7 @@ class RunningServer:
         self.data_dir = self.folder / "data"
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self.url = ""
-        self.port = 0
+        [self.port] = free_ports(1)
         self._held: socket.socket | None = None
         self.ready_after = 0.0
         """Seconds from the start of the process to the moment it said that it is ready."""
@@ -64,13 +65,14 @@ class RunningServer:
     def start(self) -> None:
         """Start, or start again on the same data and port; returns when the server is ready."""
         began = time.monotonic()
+        # Also while the process is killed the port is nobody else's.
+        self._held = self._held or held(self.port)
         command = [NAGAYA, "up", "--data-dir", self.data_dir, "--listen", f"127.0.0.1:{self.port}"]
         self._processes.start("nagaya", [*command, "--write-kubeconfig", self.kubeconfig, *self._arguments])
         while time.monotonic() < began + PATIENCE:
             if found := self._ready.search(self.log):
                 self.ready_after = time.monotonic() - began
-                self.url, self.port = found[1], int(found[2])
-                self._let_go_of_port()
+                self.url = found[1]
                 return
             if self._processes.ended():
                 break
@@ -80,7 +82,6 @@ class RunningServer:
     def kill(self) -> None:
         """End the process as a power cut would. Its port is kept for it."""
         self._processes.end_all()
-        self._hold_port()
 
     @contextmanager
     def away(self) -> Iterator[None]:
@@ -99,15 +100,6 @@ class RunningServer:
             assert time.monotonic() < deadline, f"the server did not stop.\n{self._processes.tails()}"
             time.sleep(0.01)
         self._processes.end_all()
-        self._hold_port()
-
-    def _hold_port(self) -> None:
-        self._let_go_of_port()
-        self._held = held(self.port)
-
-    def _let_go_of_port(self) -> None:
-        if self._held is not None:
-            self._held.close()
 
     def credentials(self) -> tuple[Path, Path]:
         """Files with the authority, and with the administrator's certificate and key: what the kubeconfig holds."""
@@ -130,12 +122,16 @@ class RunningServer:
         try:
             self.start()
         except BaseException:
-            self._processes.close()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._let_go_of_port()
+        self._close()
+
+    def _close(self) -> None:
         self._processes.close()
+        if self._held is not None:
+            self._held.close()

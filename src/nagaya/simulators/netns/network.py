@@ -1,14 +1,19 @@
 """The network between a host and its machines: a bridge of the host's own, and a cable to each machine.
 
 Addresses come from ranges that nobody routes (RFC 2544 for machines, RFC 6598 for their pods), and of those one that
-the host does not use. Nothing is translated and nothing leaves the host. Interfaces carry the host's mark in their
-names, so that what a killed run left behind is found.
+the host does not use. A lock of the network namespace keeps two processes from choosing the same one at the same time.
+Nothing is translated and nothing leaves the host. Interfaces carry the host's mark in their names, so that what a
+killed run left behind is found.
 """
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv4Network
 from typing import Final
@@ -16,6 +21,7 @@ from typing import Final
 from nagaya.simulators.netns.command import attempt, run
 
 _SLOTS: Final = 256
+_NAMESPACE: Final = "/proc/self/ns/net"
 MACHINE_LIMIT: Final = 64
 
 
@@ -62,6 +68,20 @@ async def networks(ip: str) -> list[IPv4Network]:
     ]
 
 
+@asynccontextmanager
+async def choosing() -> AsyncIterator[None]:
+    """Be the only process of the network namespace that chooses addresses, until the chosen ones are seen by others.
+
+    The lock is on the namespace itself: it covers the processes that share the addresses, and ends with its holder.
+    """
+    descriptor = os.open(_NAMESPACE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 class Bridge:
     """The host's side of the network."""
 
@@ -73,9 +93,10 @@ class Bridge:
 
     async def open(self, mark: str) -> None:
         """Make it, with an address of its own."""
-        self.plan = choose(mark, await networks(self._ip))
-        await run(self._ip, "link", "add", self.name, "type", "bridge")
-        await run(self._ip, "address", "add", str(self.plan.gateway), "dev", self.name)
+        async with choosing():
+            self.plan = choose(mark, await networks(self._ip))
+            await run(self._ip, "link", "add", self.name, "type", "bridge")
+            await run(self._ip, "address", "add", str(self.plan.gateway), "dev", self.name)
         await run(self._ip, "link", "set", self.name, "up")
 
     async def close(self) -> None:
