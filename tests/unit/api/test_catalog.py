@@ -6,21 +6,18 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import pytest
-
 from nagaya.api.catalog import PARTS
 from nagaya.api.crd import render
 from nagaya.api.definition import Definition
 from nagaya.apiserver.cel.crd_rules import compile_rules
 from nagaya.apiserver.crd.definition import validate
+from support.subtest_cases import subtest_cases
 
 DEFINITIONS = [definition for part in PARTS.values() for definition in part]
 BY_NAME = {str(definition.kind): definition for definition in DEFINITIONS}
 
 
-@pytest.fixture(params=BY_NAME)
-def definition(request: pytest.FixtureRequest) -> Definition:
-    return BY_NAME[request.param]
+each_definition = subtest_cases("definition", DEFINITIONS, ids=lambda definition: str(definition.kind))
 
 
 @cache
@@ -42,12 +39,14 @@ def root(definition: Definition) -> dict[str, Any]:
     return found
 
 
+@each_definition
 def test_every_field_is_described(definition: Definition) -> None:
     bare = [place for place, field in fields(root(definition), "") if not field.get("description")]
     assert bare == [".metadata"]  # the API server describes it
     assert root(definition)["description"]
 
 
+@each_definition
 def test_descriptions_are_sentences(definition: Definition) -> None:
     odd = [
         f"{place}: {field['description']}"
@@ -57,10 +56,12 @@ def test_descriptions_are_sentences(definition: Definition) -> None:
     assert odd == []
 
 
+@each_definition
 def test_columns_are_described(definition: Definition) -> None:
     assert [column.name for column in definition.columns if not column.description] == []
 
 
+@each_definition
 def test_the_api_server_accepts_the_definition(definition: Definition) -> None:
     stored = {**rendered(str(definition.kind)), "status": {"storedVersions": [definition.kind.version]}}
     assert [str(error) for error in validate(stored, compile_rules)] == []

@@ -8,6 +8,7 @@ import pytest
 
 from nagaya.blueprints.blueprint import blueprint
 from nagaya.blueprints.wish import HOSTED, KUBEADM, PROXMOX, SIMULATED, Pool, ProxmoxWish, Ranges, Wish, problems
+from support.subtest_cases import subtest_cases
 
 RANGES = Ranges(("10.0.0.20-10.0.0.39",), "10.0.0.1")
 DNS = ("10.0.0.1",)
@@ -119,7 +120,7 @@ def test_templates_are_found_by_the_version_unless_a_plain_image_is_named() -> N
     )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("given", "told"),
     [
         (wish(), []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.blueprints.ranges import problems
+from support.subtest_cases import subtest_cases
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_addresses_ranges_and_networks_of_one_network_are_taken(
     assert problems(addresses, prefix, endpoint) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("addresses", "prefix", "told"),
     [
         (["10.0.0.20-10.0.0.40/24"], 24, "Write --addresses 10.0.0.20-10.0.0.40 --prefix 24"),

@@ -20,7 +20,8 @@ from nagaya.bootstrap.kubeadm_api import ClusterFacts
 from nagaya.bootstrap.preparation import Preparation
 from nagaya.bootstrap.refusal import Refused
 from nagaya.pki.key_pair import KeyPair
-from support.recorded_boots import machine, recorded_boots
+from support.recorded_boots import RecordedBoot, machine, recorded_boots
+from support.subtest_cases import subtest_cases
 
 VERSION = "v1.36.3"
 KEYS = ControlPlaneCertificates(
@@ -52,10 +53,12 @@ def test_a_worker_has_no_place_for_keys() -> None:
     assert not {KeyPair, ControlPlaneCertificates, bytes} & _types(Worker)
 
 
-@pytest.mark.parametrize(
-    "boot", [each for each in recorded_boots() if each.role == "worker"], ids=lambda boot: boot.name
-)
-def test_no_key_is_in_the_data_of_a_worker(boot: Any) -> None:
+def _workers() -> list[RecordedBoot]:
+    return [boot for boot in recorded_boots() if boot.role == "worker"]
+
+
+@subtest_cases("boot", _workers, ids=lambda boot: boot.name)
+def test_no_key_is_in_the_data_of_a_worker(boot: RecordedBoot) -> None:
     rendered = render(boot.data)
     for file in dataclasses.asdict(KEYS).values():
         assert file["key"] not in rendered

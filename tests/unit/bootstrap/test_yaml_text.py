@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nagaya.bootstrap.yaml_text import dump, dump_all
+from support.subtest_cases import subtest_cases
 
 AWKWARD = [
     "",
@@ -100,8 +101,8 @@ VALUES = st.recursive(
 FEW = settings(max_examples=50)
 
 
-@pytest.mark.parametrize("text", AWKWARD, ids=ascii)
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, yaml.CSafeLoader], ids=["cloud-init", "libyaml"])
+@subtest_cases("text", AWKWARD, ids=ascii)
 def test_awkward_texts_come_back_from_everywhere(text: str, loader: Any) -> None:
     value = {"a": text, "b": [text, {"c": text, text: text}], "d": {"e": [[text]]}, "f": text}
     assert yaml.load(dump(value), Loader=loader) == value
@@ -138,7 +139,7 @@ def test_what_stands_between_braces_reaches_jinja_as_it_is(text: str) -> None:
     assert yaml.safe_load(rendered) == {"t": [expected]}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "text",
     [
         "{% if a %}\nb\n{% endif %}",
@@ -161,7 +162,7 @@ def test_statements_that_take_line_ends_away_break_nothing(text: str) -> None:
     assert yaml.safe_load(found["w"])["y"] == 1
 
 
-@pytest.mark.parametrize("text", ["y", "NO", "1e3", "0o17", "0x1F", "1_0", "~", ".5", "12:30", "2026-01-02", "=", ""])
+@subtest_cases("text", ["y", "NO", "1e3", "0o17", "0x1F", "1_0", "~", ".5", "12:30", "2026-01-02", "=", ""])
 def test_what_some_reader_takes_for_something_else_is_quoted(text: str) -> None:
     assert dump([text]) == f"- '{text}'\n"
 

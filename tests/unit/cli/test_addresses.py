@@ -4,6 +4,7 @@ import click
 import pytest
 
 from nagaya.cli.addresses import own_address, port_range
+from support.subtest_cases import subtest_cases
 
 COMMAND = click.Context(click.Command("x"))
 OPTION = click.Option(["--x"])
@@ -14,7 +15,7 @@ def test_a_range_of_ports_includes_both_ends(value: str, expected: range) -> Non
     assert port_range(COMMAND, OPTION, value) == expected
 
 
-@pytest.mark.parametrize("value", ["", "1", "2-1", "0-5", "1-65536", "a-b", "1-2-3", "-1-5"])
+@subtest_cases("value", ["", "1", "2-1", "0-5", "1-65536", "a-b", "1-2-3", "-1-5"])
 def test_what_is_no_range_of_ports_is_refused(value: str) -> None:
     with pytest.raises(click.BadParameter, match="is not FIRST-LAST"):
         port_range(COMMAND, OPTION, value)

@@ -19,6 +19,7 @@ from nagaya.kube.client import Client
 from nagaya.kube.transport import NoAnswer
 from nagaya.world import World
 from support.kube import FakeServer
+from support.virtual_run import run, virtual_world
 
 pytestmark = pytest.mark.slow
 
@@ -53,29 +54,29 @@ async def test_whoever_was_replaced_leaves_its_successor_alone() -> None:
         await server.stop()
 
 
-async def test_what_cannot_be_removed_is_named_with_the_remedy(caplog: pytest.LogCaptureFixture) -> None:
-    world, server = World(), FakeServer()
+async def start_and_stop_without_api(part: str) -> None:
+    """Serve the rules of a part while its API does not answer. On virtual time, because the client tries again."""
+    world, server = virtual_world(), FakeServer()
     server.down = True
-    rules = AdmissionServer(server.client(world), world, PARTS["core"])
+    rules = AdmissionServer(server.client(world), world, PARTS[part])
     with pytest.raises(NoAnswer):
         await rules.start("127.0.0.1", 0)
+    await rules.stop()
+
+
+def test_what_cannot_be_removed_is_named_with_the_remedy(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
-        await rules.stop()
+        run(start_and_stop_without_api("core"))
     assert "kubectl delete mutatingwebhookconfiguration nagaya" in caplog.text
     assert "kubectl delete validatingwebhookconfiguration nagaya" in caplog.text
     assert "the API goes on asking for conversion" not in caplog.text, "of what has no old version"
 
 
-async def test_an_old_version_whose_webhook_cannot_be_withdrawn_is_named_with_the_remedy(
+def test_an_old_version_whose_webhook_cannot_be_withdrawn_is_named_with_the_remedy(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    world, server = World(), FakeServer()
-    server.down = True
-    rules = AdmissionServer(server.client(world), world, PARTS["infrastructure-proxmox"])
-    with pytest.raises(NoAnswer):
-        await rules.start("127.0.0.1", 0)
     with caplog.at_level(logging.ERROR):
-        await rules.stop()
+        run(start_and_stop_without_api("infrastructure-proxmox"))
     assert "the API goes on asking for conversion, in vain" in caplog.text
     assert "Start Nagaya again, with --admission or with --install-crds" in caplog.text
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+
 import yaml
 from click.testing import CliRunner
 
@@ -10,10 +13,16 @@ from nagaya.api.crd import render
 from nagaya.cli.crds import crds
 
 
-def printed(*arguments: str) -> list[dict[str, object]]:
+@cache
+def output_of(*arguments: str) -> str:
     result = CliRunner().invoke(crds, arguments)
     assert result.exit_code == 0, result.output
-    return list(yaml.load_all(result.output, yaml.CSafeLoader))
+    return result.output
+
+
+@cache
+def printed(*arguments: str) -> list[dict[str, object]]:
+    return list(yaml.load_all(output_of(*arguments), yaml.CSafeLoader))
 
 
 def test_all_kinds_are_printed_as_yaml() -> None:
@@ -21,7 +30,7 @@ def test_all_kinds_are_printed_as_yaml() -> None:
 
 
 def test_all_kinds_are_printed_as_one_list_of_json() -> None:
-    [listed] = printed("-o", "json")
+    listed = json.loads(output_of("-o", "json"))
     assert listed["kind"] == "List"
     assert listed["items"] == printed()
 

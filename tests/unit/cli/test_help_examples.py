@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 
 import click
-import pytest
 
 from nagaya.cli.main import main
 from support.cli_commands import leaves
+from support.subtest_cases import subtest_cases
 
 _PIECES = re.compile(r"[|;&]+|\$\(|<\(|\)")
 
@@ -24,7 +24,7 @@ def _examples() -> Iterator[tuple[str, str]]:
                     yield path, piece.partition(" > ")[0].strip()
 
 
-@pytest.mark.parametrize(("path", "line"), sorted(set(_examples())))
+@subtest_cases(("path", "line"), lambda: sorted(set(_examples())))
 def test_an_example_is_understood(path: str, line: str) -> None:
     command, context, words = main, click.Context(main, info_name="nagaya"), shlex.split(line)[1:]
     while isinstance(command, click.Group):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nagaya.api.cluster.status_version import StatusVersion
 from nagaya.clusters.kubernetes_version import compare, of_machines, parse, together
 from support.builders import NOW, date, machine
+from support.subtest_cases import subtest_cases
 
 
 def order(one: str, other: str) -> int | None:
@@ -36,7 +37,7 @@ def test_what_is_no_version_is_none(text: str) -> None:
     assert parse(text) is None
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("one", "other", "answer"),
     [
         ("v1.36.3", "v1.36.3", 0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,9 @@ import pytest
 
 from nagaya.gotemplate.errors import TemplateError
 from nagaya.gotemplate.template import Template
+from support.subtest_cases import subtest_cases
 
 HERE = Path(__file__).parent
-RECORDED = [json.loads(line) for line in (HERE / "recorded.jsonl").read_text(encoding="utf-8").splitlines()]
-DATA = json.loads((HERE / "data.json").read_text(encoding="utf-8"))
 
 # Where only the words differ: Go names the types of its own variables there, or panics in its reflection, and it finds
 # a number that is too large only when it gets to it.
@@ -23,6 +23,14 @@ IN_OTHER_WORDS = re.compile(
     r"|invalid value; expected string|wrong type for value; expected string; got interface \{\}"
     r"|(executing \"t\" at <9223372036854775808>: )?9223372036854775808 overflows int|integer overflow: .*"
 )
+
+
+def recorded_cases() -> Iterator[tuple[dict[str, Any], Any]]:
+    """Each recorded template with the data that it is given."""
+    data = json.loads((HERE / "data.json").read_text(encoding="utf-8"))
+    for line in (HERE / "recorded.jsonl").read_text(encoding="utf-8").splitlines():
+        recorded = json.loads(line)
+        yield pytest.param(recorded, recorded.get("data", data), id=recorded["template"])
 
 
 def same(found: dict[str, str], wanted: dict[str, str]) -> bool:
@@ -43,11 +51,10 @@ def answer(template: str, data: Any, strict: bool) -> dict[str, str]:
         return {"error": str(error)}
 
 
-@pytest.mark.parametrize("number", range(len(RECORDED)))
-def test_a_template_makes_what_go_makes_of_it(number: int) -> None:
-    recorded = RECORDED[number]
+@subtest_cases(("recorded", "data"), recorded_cases)
+def test_a_template_makes_what_go_makes_of_it(recorded: dict[str, Any], data: Any) -> None:
     wanted = {"error": recorded["error"]} if "error" in recorded else {"text": recorded.get("text", "")}
-    found = answer(recorded["template"], recorded.get("data", DATA), recorded.get("strict", False))
+    found = answer(recorded["template"], data, recorded.get("strict", False))
     assert same(found, wanted), (recorded["template"], found, wanted)
 
 

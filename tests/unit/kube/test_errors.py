@@ -5,12 +5,13 @@ import pytest
 from nagaya.kube import errors
 from nagaya.kube.errors import ApiError, from_answer, from_status
 from nagaya.kube.transport import Answer, Call
+from support.subtest_cases import subtest_cases
 from support.transports import refuses, says
 
 CALL = Call("PATCH", "/api/v1/namespaces/a/secrets/b", {}, {"authorization": "Bearer hidden"}, b"hidden")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("code", "reason", "kind"),
     [
         (400, "BadRequest", errors.BadRequest),

@@ -11,6 +11,7 @@ import yaml
 
 from nagaya.kube import kubeconfig
 from nagaya.kube.kubeconfig import Connection, KubeconfigError
+from support.subtest_cases import subtest_cases
 
 SECRET = "very-secret"
 
@@ -158,7 +159,7 @@ def test_other_credentials_go_before_a_plugin() -> None:
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login", "interactiveMode": "Never"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("content", "message"),
     [
         ({**config(), "current-context": ""}, "current-context is not set. Set it, or name a context."),

@@ -5,11 +5,12 @@ import base64
 import pytest
 
 from nagaya.kube.proxy import proxy_for
+from support.subtest_cases import subtest_cases
 
 PROXY = {"HTTPS_PROXY": "http://proxy:3128"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("server", "excluded", "used"),
     [
         ("https://api.example.com:6443", "", True),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nagaya.wire import protobuf
 from nagaya.wire.malformed import Malformed
 from nagaya.wire.protobuf import Enumeration, Int64, Message, UInt64
+from support.subtest_cases import subtest_cases
 
 
 class Colour(Enumeration):
@@ -106,7 +107,7 @@ def test_repeated_numbers_are_read_packed_and_one_by_one() -> None:
     assert protobuf.decode(Tree, b"\x42\x02\x01\x02" + b"\x40\x03") == Tree(numbers=(1, 2, 3))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "data",
     [
         b"\x08",  # a number is missing

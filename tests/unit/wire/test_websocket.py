@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nagaya.wire import websocket
 from nagaya.wire.malformed import Malformed
 from nagaya.wire.websocket import Frame, FrameReader, Opcode
+from support.subtest_cases import subtest_cases
 
 payloads = st.binary(max_size=400)
 messages = st.lists(
@@ -57,7 +58,7 @@ def test_the_example_of_the_standard() -> None:
     assert websocket.encode(Frame(Opcode.TEXT, b"Hello"), bytes.fromhex("37fa213d")) == masked
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("data", "why"),
     [
         (b"\xc2\x00", "extension"),

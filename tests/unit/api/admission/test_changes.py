@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from nagaya.api.admission.changes import allowed, changed_paths
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("new", "old", "expected"),
     [
         ({}, {}, []),

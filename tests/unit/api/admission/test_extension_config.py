@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nagaya.api.admission.extension_config import default, validate
+from support.subtest_cases import subtest_cases
 
 SERVICE = {"name": "hooks", "namespace": "system"}
 
@@ -30,7 +31,7 @@ def test_usual_configurations_are_fine(client: dict[str, Any]) -> None:
     assert fields(config(**client)) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("content", "expected"),
     [
         (config(), ["spec.clientConfig"]),

@@ -9,6 +9,7 @@ from nagaya.api.admission.hosted_control_plane import default, validate
 from nagaya.api.admission.hosted_control_plane_template import validate as validate_template
 from nagaya.api.controlplane.hosted_arguments import MANAGED, PLACES
 from support.hosted_tenancies import FULL
+from support.subtest_cases import subtest_cases
 
 PLANE: Any = {"metadata": {"name": "one", "namespace": "ns"}, "spec": {"version": "v1.36.3"}}
 
@@ -80,7 +81,7 @@ def test_an_upgrade_counts_from_what_is_still_running() -> None:
     assert "cannot upgrade from v1.35.4, which is still running, to v1.37.1" in problem
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("network", "problem"),
     [
         ({"serviceCIDRs": ["10.96.0.0"]}, "spec.network.serviceCIDRs[0]"),

@@ -8,6 +8,7 @@ import pytest
 from nagaya.api.admission.content import put
 from nagaya.api.admission.kubeadm_control_plane import default, validate
 from nagaya.api.admission.kubeadm_control_plane_template import validate as validate_template
+from support.subtest_cases import subtest_cases
 
 REFERENCE = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "SimulatedMachineTemplate", "name": "cp"}
 PLANE: dict[str, Any] = {
@@ -102,7 +103,7 @@ def test_names_of_machines_differ_and_are_names(template: str, detail: str) -> N
     assert all(detail in each for each in found)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "path",
     [
         ("metadata", "labels", "a"),

@@ -14,6 +14,7 @@ import pytest
 
 from nagaya.api.admission.review import mutate, validate
 from nagaya.apiserver.patch.json_patch import apply
+from support.subtest_cases import subtest_cases
 
 RECORDED = [
     json.loads(line) for line in (Path(__file__).parent / "recorded.jsonl").read_text(encoding="utf-8").splitlines()
@@ -49,7 +50,7 @@ def without_empty_metadata(obj: dict[str, Any]) -> dict[str, Any]:
     return obj
 
 
-@pytest.mark.parametrize("resource", RESOURCES)
+@subtest_cases("resource", RESOURCES)
 def test_the_same_objects_are_refused_with_the_same_words(resource: str) -> None:
     for question in asked_about(resource):
         response = validate(review(question))["response"]

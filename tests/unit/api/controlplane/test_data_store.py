@@ -7,6 +7,7 @@ import pytest
 from nagaya.api.controlplane.data_store import DEFINITION
 from nagaya.api.crd import render
 from support.served_kind import ServedKind
+from support.subtest_cases import subtest_cases
 
 SERVED = ServedKind(DEFINITION)
 
@@ -35,7 +36,7 @@ def test_stores_of_all_sorts_are_fine(spec: dict[str, Any]) -> None:
     assert SERVED.problems(spec) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "problem"),
     [
         ({"driver": "NATS", "endpoints": ["a:1"]}, "Unsupported value"),

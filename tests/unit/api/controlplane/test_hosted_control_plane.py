@@ -14,6 +14,7 @@ from nagaya.api.crd import render
 from nagaya.api.definition import Definition
 from support.hosted_tenancies import FULL
 from support.served_kind import ServedKind
+from support.subtest_cases import subtest_cases
 
 SERVED = ServedKind(DEFINITION)
 PLAIN: dict[str, Any] = {"version": "v1.36.3"}
@@ -68,7 +69,7 @@ def test_everything_can_be_said_and_nothing_is_lost() -> None:
     assert msgspec.json.decode(msgspec.json.encode(HOSTED_CONTROL_PLANES.content(plane)))["spec"] == stored["spec"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "problem"),
     [
         ({}, "spec.version: Required"),

@@ -6,11 +6,11 @@ After a change that is meant: nagaya convert -f X.yaml > X.converted.yaml 2> X.f
 from __future__ import annotations
 
 import copy
+import itertools
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from nagaya.api.conversion.v1alpha1.infrastructure import Infrastructure
 from nagaya.apiserver.cel.crd_rules import compile_rules
 from nagaya.apiserver.crd import schema
 from nagaya.apiserver.crd.validate import Validator
+from support.subtest_cases import subtest_cases
 
 TESTDATA = Path(__file__).parent / "testdata"
 SOURCES = sorted(path for path in TESTDATA.glob("*/*.yaml") if not path.name.endswith(".converted.yaml"))
@@ -48,7 +49,7 @@ def machine(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "m"}, "spec": spec}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@subtest_cases("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_manifests_become_what_the_golden_files_say(path: Path) -> None:
     result = convert(read(path))
     assert manifests.write(result.objects) == path.with_suffix(".converted.yaml").read_text()
@@ -56,7 +57,7 @@ def test_manifests_become_what_the_golden_files_say(path: Path) -> None:
     assert said == path.with_suffix(".findings.txt").read_text()
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@subtest_cases("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_converting_twice_changes_nothing(path: Path) -> None:
     once = convert(read(path)).objects
     twice = convert(once)
@@ -64,7 +65,7 @@ def test_converting_twice_changes_nothing(path: Path) -> None:
     assert {finding.path for finding in twice.findings} <= {"apiVersion"}  # versions that were left as they are
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@subtest_cases("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_source_is_left_alone(path: Path) -> None:
     source = read(path)
     before = copy.deepcopy(source)
@@ -72,7 +73,7 @@ def test_the_source_is_left_alone(path: Path) -> None:
     assert source == before
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@subtest_cases("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_comes_out_fits_the_schemas(path: Path) -> None:
     result = convert(read(path))
     incomplete = {finding.subject for finding in result.findings if finding.message.startswith("missing")}
@@ -178,11 +179,14 @@ def test_control_planes_do_not_come_from_sets() -> None:
     assert all("controlPlane" not in str(each) for each in result.objects)
 
 
-@pytest.mark.parametrize(
-    "spec", [None, [], "text", {"template": None}, {"template": {"spec": []}}, {"strategy": 3}, {"bootstrap": "x"}]
+@subtest_cases(
+    ("version", "kind", "spec"),
+    itertools.product(
+        ["cluster.x-k8s.io/v1beta1", "cluster.k8s.io/v1alpha1"],
+        ["Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineClass"],
+        [None, [], "text", {"template": None}, {"template": {"spec": []}}, {"strategy": 3}, {"bootstrap": "x"}],
+    ),
 )
-@pytest.mark.parametrize("kind", ["Cluster", "Machine", "MachineSet", "MachineDeployment", "MachineClass"])
-@pytest.mark.parametrize("version", ["cluster.x-k8s.io/v1beta1", "cluster.k8s.io/v1alpha1"])
 def test_malformed_objects_are_converted_as_far_as_possible(version: str, kind: str, spec: Any) -> None:
     result = convert([{"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}])
     assert result.objects

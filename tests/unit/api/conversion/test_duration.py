@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.api.conversion.duration import seconds
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "expected"),
     [
         ("0", 0),
@@ -29,7 +30,7 @@ def test_durations_are_read_as_go_reads_them(text: str, expected: Fraction) -> N
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "5", "m", "5 m", "1h 5m", "h5", "5x", "-", "1..5s", "s5s"])
+@subtest_cases("text", ["", "5", "m", "5 m", "1h 5m", "h5", "5x", "-", "1..5s", "s5s"])
 def test_other_texts_are_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="not a duration"):
         seconds(text)

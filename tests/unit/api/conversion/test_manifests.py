@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nagaya.api.conversion.manifests import ManifestError, read, write
+from support.subtest_cases import subtest_cases
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), include_characters="\n"))
@@ -20,7 +21,7 @@ def value(text: str) -> Any:
     return each["value"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "expected"),
     [
         ("2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
@@ -51,7 +52,7 @@ def test_what_is_written_is_read_again(content: Any) -> None:
     assert read(write(objects), "test") == objects
 
 
-@pytest.mark.parametrize("text", ["1e3", "0x1f", "0o17", "1_000", "10:30", "on", "2027-01-01", "null", "", "1.20", "."])
+@subtest_cases("text", ["1e3", "0x1f", "0o17", "1_000", "10:30", "on", "2027-01-01", "null", "", "1.20", "."])
 def test_texts_that_could_be_taken_for_something_else_are_quoted(text: str) -> None:
     written = write([{"kind": "K", "value": text}])
     assert "'" in written or text == "."

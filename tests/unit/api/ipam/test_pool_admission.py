@@ -10,6 +10,7 @@ from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.admission.in_cluster_ip_pool import validate
 from nagaya.api.admission.ip_pool_neighbours import Neighbours, check, why_kept
 from support.ipam import Manifest, global_pool, pool
+from support.subtest_cases import subtest_cases
 
 
 def problems(new: Manifest) -> list[str]:
@@ -33,7 +34,7 @@ def test_a_pool_that_makes_sense_is_accepted(good: Manifest) -> None:
     assert problems(good) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("bad", "why"),
     [
         (pool("p"), "spec.addresses: Invalid value: []: addresses is required"),

@@ -11,6 +11,7 @@ from nagaya.api.ipam.ip_address_reservation import reservation_name
 from nagaya.api.ipam.pool_ranges import giveable, listed
 from nagaya.api.ipam.ranges import number_of
 from nagaya.api.ipam.v1alpha1 import converted
+from support.subtest_cases import subtest_cases
 
 
 def spec(*addresses: str, **more: Any) -> InClusterIPPoolSpec:
@@ -18,7 +19,7 @@ def spec(*addresses: str, **more: Any) -> InClusterIPPoolSpec:
     return IN_CLUSTER_IP_POOLS.convert({"metadata": {}, "spec": content}).spec
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("pool", "given"),
     [
         (spec("10.0.0.0/24"), "10.0.0.1-10.0.0.254"),

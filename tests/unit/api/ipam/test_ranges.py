@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.api.ipam.ranges import NONE, RangeSet, address_of, number_of, parse, text_of
+from support.subtest_cases import subtest_cases
 
 RANGES = st.lists(
     st.tuples(st.integers(0, 40), st.integers(0, 8)).map(lambda each: (each[0], each[0] + each[1])), max_size=6
@@ -37,7 +38,7 @@ def test_the_ranges_of_a_set_are_in_order_and_do_not_touch(
         assert all(later[0] > earlier[1] + 1 for earlier, later in zip(found.ranges, found.ranges[1:], strict=False))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "shown", "count"),
     [
         ("10.0.0.5", "10.0.0.5", 1),
@@ -55,7 +56,7 @@ def test_what_users_write_is_understood(text: str, shown: str, count: int) -> No
     assert (str(found), found.count) == (shown, count)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "text",
     [
         "",

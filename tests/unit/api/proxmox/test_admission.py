@@ -18,6 +18,7 @@ from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.admission.content import put
 from nagaya.api.admission.field_error import FieldError
 from nagaya.api.cluster.annotations import DRY_RUN
+from support.subtest_cases import subtest_cases
 
 NET0 = {"name": "net0", "bridge": "vmbr0"}
 SPEC: dict[str, Any] = {"sourceNode": "pve1", "templateID": 9, "network": {"networkDevices": [NET0]}}
@@ -61,7 +62,7 @@ def test_net0_becomes_the_default_device_if_there_is_none() -> None:
     assert proxmox_machine.default({"spec": {}}, None) == {"spec": {}}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "problem"),
     [
         (devices({"name": "net1"}), "Non-consecutive proxmox interface name: call the devices net0"),
@@ -182,7 +183,7 @@ def test_what_is_of_one_vm_is_in_no_template(spec: dict[str, Any], problem: str)
     assert problem in found
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "problem"),
     [
         ({"controlPlaneEndpoint": {}}, "spec.controlPlaneEndpoint.host: Required value: give an address"),

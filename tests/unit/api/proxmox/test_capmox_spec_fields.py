@@ -10,6 +10,7 @@ import pytest
 
 from nagaya.api.crd import render
 from nagaya.api.proxmox import proxmox_cluster, proxmox_machine
+from support.subtest_cases import subtest_cases
 
 TESTS = Path(__file__).parents[3]
 FIELDS = "integration/proxmox/test_capmox_fields.py"
@@ -105,7 +106,7 @@ def test_every_field_is_in_the_definition(kind: str) -> None:
     assert {*table} - {*leaves(spec)} == set()
 
 
-@pytest.mark.parametrize("shown", sorted({*CLUSTER.values(), *MACHINE.values()}))
+@subtest_cases("shown", sorted({*CLUSTER.values(), *MACHINE.values()}))
 def test_the_test_that_shows_a_field_at_work_is_there(shown: str) -> None:
     path, _, name = shown.partition("::")
     assert f"def {name}(" in (TESTS / path).read_text()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from nagaya.api.conversion.convert import convert
+from support.subtest_cases import subtest_cases
 from unit.api.proxmox.capmox_templates import NEW, OLD, Manifest
 from unit.api.proxmox.manifests import problems
 
@@ -21,7 +20,7 @@ def judged(objects: Iterator[Manifest] | tuple[Manifest, ...]) -> list[str]:
     return [f"{each['kind']}: {problem}" for each in objects if "spec" in each for problem in problems(each)]
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@subtest_cases("name", TEMPLATES)
 def test_what_is_of_proxmox_or_has_addresses_is_accepted_as_it_is(name: str) -> None:
     groups = ("infrastructure.cluster.x-k8s.io/", "ipam.cluster.x-k8s.io/")
     theirs = [each for each in TEMPLATES[name] if each["apiVersion"].startswith(groups)]
@@ -30,7 +29,7 @@ def test_what_is_of_proxmox_or_has_addresses_is_accepted_as_it_is(name: str) -> 
     assert judged(iter(theirs)) == []
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@subtest_cases("name", TEMPLATES)
 def test_nothing_is_lost_when_it_is_converted_and_all_of_it_is_accepted(name: str) -> None:
     made = convert(TEMPLATES[name])
 
@@ -52,7 +51,7 @@ def references(content: Any) -> Iterator[tuple[str, str, str]]:
             yield from references(each)
 
 
-@pytest.mark.parametrize("name", OLD)
+@subtest_cases("name", OLD)
 def test_references_lead_where_they_led(name: str) -> None:
     for before, after in zip(OLD[name], convert(OLD[name]).objects, strict=True):
         assert set(references(after.get("spec"))) == set(references(before.get("spec")))

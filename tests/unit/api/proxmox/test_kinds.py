@@ -20,6 +20,7 @@ from nagaya.api.proxmox.proxmox_cluster_spec import FailureDomain
 from nagaya.api.proxmox.proxmox_machine_spec import ProxmoxMachineSpec
 from nagaya.api.proxmox.template_source import version_tag
 from support.served_kind import ServedKind
+from support.subtest_cases import subtest_cases
 
 MACHINES = ServedKind(proxmox_machine.DEFINITION)
 TEMPLATES = ServedKind(proxmox_machine_template.DEFINITION)
@@ -163,7 +164,7 @@ def test_the_size_of_nodes_to_come_can_be_told() -> None:
     assert render(proxmox_machine_template.DEFINITION)["spec"]["versions"][0]["subresources"] == {"status": {}}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "problem"),
     [
         ({"network": NETWORK, "templateID": 9}, "must define either a SourceNode with a TemplateID"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nagaya.api.conversion.proxmox.objects import NEW_API_VERSION, OLD_API_VERSION, to_new, to_old
+from support.subtest_cases import subtest_cases
 from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents, problems
 
 
@@ -14,7 +15,7 @@ def name(path: Path) -> str:
     return path.stem
 
 
-@pytest.mark.parametrize("path", [*CAPMOX, *EXAMPLES], ids=name)
+@subtest_cases("path", [*CAPMOX, *EXAMPLES], ids=name)
 def test_manifests_are_accepted(path: Path) -> None:
     objects = documents(path)
 

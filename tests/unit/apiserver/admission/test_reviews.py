@@ -7,6 +7,7 @@ import pytest
 from nagaya.apiserver.admission import reviews
 from nagaya.apiserver.custom.conversion import WebhookFailure
 from nagaya.apiserver.meta.status import JsonObject
+from support.subtest_cases import subtest_cases
 
 
 def _answer(version: str = "v1", **response: object) -> JsonObject:
@@ -23,7 +24,7 @@ def test_the_first_known_review_version_is_used() -> None:
         reviews.review_version(["v9"])
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("answer", "problem"),
     [
         ({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}, "webhook response was absent"),

@@ -7,6 +7,7 @@ import pytest
 from nagaya.apiserver.apply.atoms import atom_of
 from nagaya.apiserver.apply.compare import compare
 from nagaya.apiserver.schema.types import Field, List, ListKind, Map, Scalar, Struct, Untyped
+from support.subtest_cases import subtest_cases
 
 TEXT = Scalar("string")
 ITEM = Struct({"name": Field(TEXT), "v": Field(TEXT)})
@@ -27,7 +28,7 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> tuple[Any, Any, Any]:
     return tuple(compare(atom_of(ROOT), old, new))  # type: ignore[return-value]  # it is a tuple of three
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("old", "new", "added", "modified", "removed"),
     [
         ({"text": "x"}, {"text": "x"}, {}, {}, {}),
@@ -74,7 +75,7 @@ def test_repeated_items_count_as_one(old: Any, new: Any, added: Any, modified: A
     assert changes({"tags": old}, {"tags": new}) == (added, modified, removed)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "old",
     [
         {"unknown": 1},

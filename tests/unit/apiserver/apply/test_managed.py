@@ -6,6 +6,7 @@ import pytest
 
 from nagaya.apiserver.apply import managed
 from nagaya.apiserver.apply.managed import APPLY, UPDATE, InvalidManagedFields, Manager, Owned
+from support.subtest_cases import subtest_cases
 
 
 def entry(**members: Any) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def test_entries_without_sense_are_refused(broken: dict[str, Any], why: str) -> 
     assert str(raised.value).startswith(why)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "metadata",
     [
         None,

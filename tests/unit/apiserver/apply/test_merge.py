@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.apply.atoms import atom_of
 from nagaya.apiserver.apply.merge import merge
 from nagaya.apiserver.schema.types import Field, List, ListKind, Map, Scalar, Struct, Untyped
+from support.subtest_cases import subtest_cases
 
 TEXT = Scalar("string")
 ROOT = Struct(
@@ -23,7 +23,7 @@ ROOT = Struct(
 )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("live", "config", "merged"),
     [
         ({"map": {"a": "1"}}, {"map": {"b": "2"}}, {"map": {"a": "1", "b": "2"}}),
@@ -59,7 +59,7 @@ def test_the_configuration_wins_where_it_says_something(live: Any, config: Any, 
     assert merge(atom_of(ROOT), live, config) == merged
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("live", "config", "merged"),
     [
         ("abcd", "db", "acdb"),

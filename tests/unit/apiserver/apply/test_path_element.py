@@ -3,9 +3,10 @@
 import pytest
 
 from nagaya.apiserver.apply import path_element
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("value", "text"),
     [
         ("a", 'v:"a"'),
@@ -48,7 +49,7 @@ def test_what_others_wrote_is_brought_into_canonical_form(written: str, canonica
     assert path_element.canonical(written) == canonical
 
 
-@pytest.mark.parametrize("text", ["", "f", "fx", "i:1.5", "i:", "v:", "v:{", "k:[1]", "k:x"])
+@subtest_cases("text", ["", "f", "fx", "i:1.5", "i:", "v:", "v:{", "k:[1]", "k:x"])
 def test_what_is_no_path_element_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         path_element.canonical(text)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.apply.atoms import atom_of
 from nagaya.apiserver.apply.validation import fits, message, problems
 from nagaya.apiserver.schema.types import Field, List, ListKind, Map, Scalar, Struct, Untyped
+from support.subtest_cases import subtest_cases
 
 TEXT = Scalar("string")
 PORT = Struct({"port": Field(Scalar("integer")), "protocol": Field(TEXT, default="TCP")})
@@ -31,7 +31,7 @@ ROOT = Struct(
 ATOM = atom_of(ROOT)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "value",
     [
         {"text": None, "map": None, "items": None, "tags": None, "any": None},
@@ -49,7 +49,7 @@ def test_values_that_fit(value: dict[str, Any]) -> None:
     assert problems(ATOM, value) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("value", "text"),
     [
         ({"nope": 1}, ".nope: field not declared in schema"),

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from nagaya.apiserver.apply.atoms import atom_of
 from nagaya.apiserver.apply.value_set import set_of, with_named_fields
 from nagaya.apiserver.schema.types import Field, List, ListKind, Map, Scalar, Struct, Untyped
+from support.subtest_cases import subtest_cases
 
 TEXT = Scalar("string")
 INNER = Struct({"x": Field(TEXT), "y": Field(TEXT)})
@@ -24,7 +23,7 @@ ROOT = Struct(
 )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("config", "claimed"),
     [
         ({"text": "x"}, {"f:text": {}}),

@@ -10,6 +10,7 @@ from nagaya.apiserver.authz.attributes import Attributes
 from nagaya.apiserver.authz.authorizer import PrivilegedGroup, Union
 from nagaya.apiserver.authz.rbac import RbacIndex
 from nagaya.apiserver.meta.status import ApiError
+from support.subtest_cases import subtest_cases
 
 AUTHN = "authentication.k8s.io"
 
@@ -92,7 +93,7 @@ def test_parts_without_a_name_are_a_mistake(headers: list[tuple[str, str]], show
     )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("wanted", "groups"),
     [
         (User("joe"), ("system:authenticated",)),

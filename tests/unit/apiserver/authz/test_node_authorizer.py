@@ -8,6 +8,7 @@ from nagaya.apiserver.authz.authorizer import Verdict
 from nagaya.apiserver.authz.node_authorizer import NodeAuthorizer
 from nagaya.apiserver.authz.node_graph import NodeGraph
 from nagaya.apiserver.selectors import fields
+from support.subtest_cases import subtest_cases
 
 NODE = User("system:node:n1", groups=("system:nodes", "system:authenticated"))
 UNRELATED = "no relationship found between node 'n1' and this object"
@@ -42,7 +43,7 @@ def asked(text: str, selector: str = "") -> Attributes:
     )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "text",
     [
         "get - secrets n/mine",
@@ -78,7 +79,7 @@ def test_a_node_may_do_what_it_needs(authorizer: NodeAuthorizer, text: str) -> N
     assert authorizer.authorize(asked(text)).allowed
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "reason"),
     [
         ("get - secrets n/other", UNRELATED),
@@ -135,7 +136,7 @@ def test_an_odd_verb_on_slices_is_explained(authorizer: NodeAuthorizer) -> None:
     assert reason.startswith("only the following verbs are allowed for a ResourceSlice: get, watch,")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "selector", "allowed"),
     [
         ("list - pods -", "spec.nodeName=n1", True),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nagaya.apiserver.authz import pod_references
+from support.subtest_cases import subtest_cases
 
 
 def pod(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -73,7 +74,7 @@ def test_a_mirror_is_told_by_its_annotation() -> None:
     assert not pod_references.is_mirror(FULL)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "told"),
     [
         ({}, ""),

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.authz.attributes import Attributes
 from nagaya.apiserver.authz.policy_rules import RuleSet, compacted, describe, uncovered
+from support.subtest_cases import subtest_cases
 
 BOB = User("bob")
 VERBS = ["get", "list", "*"]
@@ -93,7 +93,7 @@ def rule(verbs: str, group: str, resources: str, names: str = "") -> dict[str, A
     return found | ({"resourceNames": names.split()} if names else {})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("owned", "wanted", "covered"),
     [
         (rule("get list", "", "pods"), rule("get", "", "pods"), True),

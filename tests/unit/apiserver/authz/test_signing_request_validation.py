@@ -12,6 +12,7 @@ from nagaya.pki import keys, pem, requests
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.world import SystemClock
+from support.subtest_cases import subtest_cases
 
 REQUEST = requests.create(CertificateSpec("joe"), keys.generate())
 AUTHORITY = CertificateAuthority.create("x", SystemClock())
@@ -114,7 +115,7 @@ def changed(new: dict[str, Any], old: dict[str, Any], part: Part) -> list[str]:
     return [str(error) for error in validation.validate_update(obj(new), obj(old), part)]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("conditions", "problems"),
     [
         ([condition("Approved")], []),

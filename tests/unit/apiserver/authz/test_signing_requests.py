@@ -11,6 +11,7 @@ from nagaya.apiserver.authz.signing_requests import Part
 from nagaya.pki import keys, requests
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.requests import CertificateRequest
+from support.subtest_cases import subtest_cases
 
 CLIENT = ["digital signature", "client auth"]
 SERVING = ["digital signature", "server auth"]
@@ -31,7 +32,7 @@ def test_an_object_carries_a_request() -> None:
             signing_requests.parse(broken)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("request_", "usages", "problem"),
     [
         (parsed(), CLIENT, ""),

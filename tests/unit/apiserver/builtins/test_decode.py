@@ -16,6 +16,7 @@ from nagaya.apiserver.builtins.decode import DecodeError
 from nagaya.apiserver.builtins.gotypes import GoStruct
 from nagaya.apiserver.meta import jsontext
 from nagaya.apiserver.meta.gvk import GroupVersionKind
+from support.subtest_cases import subtest_cases
 
 
 def struct(kind: str, group: str = "", version: str = "v1") -> GoStruct:
@@ -206,7 +207,7 @@ def test_a_kind_that_the_caller_filled_in_is_kept() -> None:
 FIELD = "json: cannot unmarshal {} into Go struct field {} of type {}"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("kind", "body", "text"),
     [
         (CONFIG_MAP, '{"data":"x"}', FIELD.format("string", "ConfigMap.data", "map[string]string")),

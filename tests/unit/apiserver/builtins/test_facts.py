@@ -8,6 +8,7 @@ from nagaya.apiserver.builtins import facts
 from nagaya.apiserver.builtins.gotypes import GoField, GoList, GoMap, GoScalar, GoStruct, GoUntyped
 from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.schema.types import MISSING, Field, List, ListKind, Map, Omit, Struct, Type
+from support.subtest_cases import subtest_cases
 
 POD = facts.struct_of(GroupVersionKind("", "v1", "Pod"))
 
@@ -98,7 +99,7 @@ def test_encoding_rules_are_known() -> None:
     assert (kind.via, kind.number) == (("TypeMeta",), 0)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("struct", "name", "scalar", "form"),
     [
         ("core/v1.Container", "image", "string", ""),

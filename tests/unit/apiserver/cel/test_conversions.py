@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("int('12')", "12"),
@@ -52,7 +52,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_conversions_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:

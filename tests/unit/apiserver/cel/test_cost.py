@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from operator import itemgetter
 from typing import Any
-
-import pytest
 
 from nagaya.apiserver.cel.crd_rules import compile_rules
 from nagaya.apiserver.crd import schema_rules
 from nagaya.apiserver.meta.field_errors import Path
+from support.subtest_cases import subtest_cases
 from unit.apiserver.crd import recorded
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -65,7 +66,6 @@ _IN_A_BOUNDED_LIST = {
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["i"],
 }
-_CASES = recorded.load("costs")
 
 
 def _factor(schema: dict[str, Any]) -> str:
@@ -81,7 +81,7 @@ def _ruled(rule: str, *required: str) -> dict[str, Any]:
     return {**_object(*required, **_FIELDS), "x-kubernetes-validations": [{"rule": rule}]}
 
 
-@pytest.mark.parametrize("case", _CASES, ids=[each["rule"] for each in _CASES])
+@subtest_cases("case", partial(recorded.load, "costs"), ids=itemgetter("rule"))
 def test_a_rule_costs_what_the_real_server_says(case: dict[str, str]) -> None:
     assert _factor(_list(_ruled(case["rule"], "i"), **_IN_A_BOUNDED_LIST)) == case["bounded"]
     assert _factor(_map(_ruled(case["rule"], "i", "s1k", "o"))) == case["unbounded"]

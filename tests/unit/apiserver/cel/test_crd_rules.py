@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from nagaya.apiserver.cel.crd_rules import NodeRules, compile_rules
 from nagaya.apiserver.crd.rules import Budget, RuleFailure
 from nagaya.apiserver.meta.field_errors import Cause
 from nagaya.apiserver.schema.types import MISSING
+from support.subtest_cases import subtest_cases
 
 # Rules on one object that has a field of every kind, with what the real server says about each on creation and, where
 # that differs, on update.
@@ -39,7 +41,7 @@ def failure(rule: dict[str, Any], value: Any = OBJECT, old: Any = MISSING) -> Ru
     return found
 
 
-@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case[0])
+@subtest_cases("case", TABLE["cases"], ids=itemgetter(0))
 def test_a_rule_sees_the_object_as_in_the_real_server(case: list[str]) -> None:
     rule, on_creation, *on_update = case
     assert outcome(rule, MISSING) == on_creation
@@ -59,7 +61,7 @@ def test_types_of_objects_are_named_by_their_path() -> None:
     assert "applied to '(selfType.lo.@idx, selfType.o.y)'" in problem.detail
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("rule", "message"),
     [
         ({}, "failed rule: self.i > 10"),
@@ -129,7 +131,7 @@ def test_the_reason_becomes_the_cause(reason: str | None, cause: Cause) -> None:
     assert failure({"rule": "false", "reason": reason}).cause is cause
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("field_path", "normalized"),
     [
         (".i", "i"),

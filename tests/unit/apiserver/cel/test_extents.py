@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nagaya.apiserver.cel.extents import ITEMS, KEYS, REQUEST, VALUES, Extent, extent_of
+from support.subtest_cases import subtest_cases
 
 TEXT = {"type": "string"}
 
@@ -15,7 +16,7 @@ def of(schema: dict[str, Any]) -> Extent:
     return found
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("schema", "most"),
     [
         (TEXT, REQUEST - 2),

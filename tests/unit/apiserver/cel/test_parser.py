@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.cel.environment import BASE
 from nagaya.apiserver.cel.program import CompileError, PlanError, compile
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("(1", "refused 1:3: Syntax error: missing ')' at '<EOF>'"),
@@ -221,7 +222,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_syntax_as_the_real_server_has_them(outcome_of: Callable[[str], str], expression: str, expected: str) -> None:
     assert outcome_of(expression) == expected
 

@@ -10,6 +10,7 @@ from nagaya.apiserver.authz.authorizer import NO_OPINION, Decision
 from nagaya.apiserver.authz.authorizer import Verdict as Answer
 from nagaya.apiserver.cel.policy import MatchConditions, ValidatingPolicy, Verdict
 from nagaya.apiserver.cel.policy_expressions import Input
+from support.subtest_cases import subtest_cases
 
 REQUEST = {
     "uid": "",
@@ -105,12 +106,12 @@ DENIED = [
 ]
 
 
-@pytest.mark.parametrize("expression", ADMITTED)
+@subtest_cases("expression", ADMITTED)
 def test_a_validation_that_holds_admits(expression: str) -> None:
     assert message(expression) == ""
 
 
-@pytest.mark.parametrize(("expression", "expected"), DENIED)
+@subtest_cases(("expression", "expected"), DENIED)
 def test_a_validation_that_fails_says_why(expression: str, expected: str) -> None:
     assert message(expression) == expected
 

@@ -10,6 +10,7 @@ from nagaya.apiserver.cel.policy_validation import (
     validating_policy_errors,
 )
 from nagaya.apiserver.meta.field_errors import Path
+from support.subtest_cases import subtest_cases
 
 SPEC = Path("spec")
 
@@ -56,7 +57,7 @@ def test_a_sound_validation_is_accepted(expression: str) -> None:
     assert about(expression) == []
 
 
-@pytest.mark.parametrize(("expression", "detail"), WRONG)
+@subtest_cases(("expression", "detail"), WRONG)
 def test_a_wrong_validation_is_told_with_its_text(expression: str, detail: str) -> None:
     assert about(expression) == [f'spec.validations[0].expression: Invalid value: "{expression}": {detail}']
 
@@ -148,7 +149,7 @@ def test_match_conditions_are_named_and_true_or_false() -> None:
     assert [str(error) for error in too_many] == ["m: Too many: 65: must have at most 64 items"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("mutation", "expected"),
     [
         ({"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/a'}]"}}, []),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("true && (1/0 == 1)", "error: division by zero"),
@@ -57,7 +57,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_logic_and_arithmetic_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from nagaya.apiserver.crd import accept
 from nagaya.apiserver.crd.explain import explain
 from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.meta.field_errors import Path
+from support.subtest_cases import subtest_cases
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _BOUND = st.sampled_from([-1, 0, 1, 2, 3, 1.5, 2.5])
@@ -84,7 +84,7 @@ def complaints(schema: dict[str, Any], value: Any) -> list[str]:
     return [str(error) for error in explain(read({"type": "object", "properties": {"x": schema}}), {"x": value})]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("schema", "value", "message"),
     [
         ({"type": "integer", "maximum": 5}, 9, "x: Invalid value: 9: x in body should be less than or equal to 5"),

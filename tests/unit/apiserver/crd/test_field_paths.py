@@ -4,6 +4,7 @@ import pytest
 
 from nagaya.apiserver.crd import field_paths
 from nagaya.apiserver.crd.schema import read
+from support.subtest_cases import subtest_cases
 
 _SCHEMA = read(
     {
@@ -39,7 +40,7 @@ def test_below_anything_nothing_is_known() -> None:
     assert field_paths.resolve(".any.x", _SCHEMA)[2] is None
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("path", "problem"),
     [
         ("spec", "expected [ or . but got: spec"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.apiserver.crd import formats
+from support.subtest_cases import subtest_cases
 
 _VALID = {
     "date": ["2020-02-29", "0000-01-01"],
@@ -54,14 +55,14 @@ _INVALID = {
 }
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in _VALID.items() for text in texts])
+@subtest_cases(("name", "text"), [(name, text) for name, texts in _VALID.items() for text in texts])
 def test_a_text_of_the_format_is_accepted(name: str, text: str) -> None:
     check = formats.check_for(name)
     assert check is not None
     assert check(text)
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in _INVALID.items() for text in texts])
+@subtest_cases(("name", "text"), [(name, text) for name, texts in _INVALID.items() for text in texts])
 def test_a_text_of_another_form_is_refused(name: str, text: str) -> None:
     check = formats.check_for(name)
     assert check is not None

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nagaya.apiserver.crd.metadata import MalformedMetadataError, read
+from support.subtest_cases import subtest_cases
 
 _OWNER = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": True}
 
@@ -25,7 +26,7 @@ def test_ordinary_metadata_is_given_back_itself() -> None:
     assert read(value).value is value
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("given", "canonical"),
     [
         (None, {}),
@@ -50,7 +51,7 @@ def test_unknown_members_are_dropped_and_named() -> None:
     assert unknown == ["foo", "ownerReferences[0].x", "zoo"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("given", "problem"),
     [
         (5, "json: cannot unmarshal number into Go value of type v1.ObjectMeta"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.apiserver.crd import patterns
+from support.subtest_cases import subtest_cases
 
 
 def test_a_pattern_is_searched_for_anywhere() -> None:
@@ -12,7 +13,7 @@ def test_a_pattern_is_searched_for_anywhere() -> None:
     assert not patterns.compiled("^a$")("a\n")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("pattern", "problem"),
     [
         ("[a", "error parsing regexp: missing closing ]: `[a`"),

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nagaya.apiserver.crd.ratchet import Correlation, MapList
 from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.schema.types import MISSING
+from support.subtest_cases import subtest_cases
 
 _ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "v": {"type": "string"}}}
 _SCHEMA = read(
@@ -63,7 +62,7 @@ def test_items_of_other_lists_cannot_be_matched() -> None:
     assert items.unchanged
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("new", "old", "unchanged"),
     [
         ({"text": "a"}, {"text": "a"}, True),

@@ -7,6 +7,7 @@ import pytest
 from nagaya.apiserver.crd import structural
 from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.meta.field_errors import Path
+from support.subtest_cases import subtest_cases
 
 
 def problems(raw: dict[str, Any]) -> list[str]:
@@ -41,7 +42,7 @@ def test_what_is_structural(schema: dict[str, Any]) -> None:
     assert problems(schema) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("schema", "message"),
     [
         ({}, "s.type: Required value: must not be empty at the root"),

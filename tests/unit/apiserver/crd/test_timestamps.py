@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from nagaya.apiserver.crd import timestamps
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         ("2020-01-01T00:00:00Z", ""),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.apiserver.crd import urls
+from support.subtest_cases import subtest_cases
 
 
 def test_a_url_is_taken_apart() -> None:
@@ -13,7 +14,7 @@ def test_a_url_is_taken_apart() -> None:
     assert urls.parse("//host/p").host == "host"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         (":x", 'parse ":x": missing protocol scheme'),

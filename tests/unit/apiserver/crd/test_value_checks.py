@@ -6,13 +6,14 @@ import pytest
 
 from nagaya.apiserver.crd import value_checks
 from nagaya.apiserver.crd.schema import read
+from support.subtest_cases import subtest_cases
 
 
 def problem(schema: dict[str, Any], value: Any, *, as_written: bool = False) -> tuple[str, str] | None:
     return value_checks.type_problem(value_checks.typing_of(read(schema), as_written=as_written), value)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("schema", "value", "expected"),
     [
         ({"type": "integer"}, 1.0, None),
@@ -44,7 +45,7 @@ def test_which_floats_count_as_integers(number: float, whole: bool) -> None:
     assert value_checks.is_whole(number) is whole
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("enum", "value", "listed"),
     [
         (["a"], "a", True),

@@ -2,6 +2,7 @@ import pytest
 
 from nagaya.apiserver.meta import addresses
 from nagaya.apiserver.meta.field_errors import FieldError
+from support.subtest_cases import subtest_cases
 
 NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NO_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -16,7 +17,7 @@ def test_an_address_in_canonical_form_is_fine(text: str) -> None:
     assert addresses.validate_address("f", text) == []
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         ("", NO_ADDRESS),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.meta import base64text
 from nagaya.apiserver.meta.base64text import Base64Error
+from support.subtest_cases import subtest_cases
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def test_line_breaks_and_spare_bits_are_ignored(written: str, kept: str) -> None
     assert base64text.canonical(written) == kept
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "position"),
     [("a", 0), ("YWJjZ", 4), ("YQ=", 3), ("YQ=x", 2), ("YQ==x", 4), ("Y Q=", 1), ("====", 0), ("YWJj=", 4), ("é", 0)],
 )

@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.meta import durations
+from support.subtest_cases import subtest_cases
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("seconds", "shown"),
     [
         (-2.5, "<invalid>"),

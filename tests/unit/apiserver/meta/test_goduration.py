@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.meta import goduration
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "nanoseconds"),
     [
         ("0", 0),
@@ -26,7 +27,7 @@ def test_durations_in_gos_form(text: str, nanoseconds: int) -> None:
     assert goduration.parse(text) == nanoseconds
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         ("", 'time: invalid duration ""'),

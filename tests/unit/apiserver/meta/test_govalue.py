@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import pytest
-
 from nagaya.apiserver.meta import govalue
+from support.subtest_cases import subtest_cases
 
 
 def test_maps_are_printed_sorted() -> None:
     assert govalue.plain({"b": [1, "x", None], "a": {"c": True}, "f": 1.5}) == "map[a:map[c:true] b:[1 x <nil>] f:1.5]"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("value", "text"),
     [
         (0.0, "0"),

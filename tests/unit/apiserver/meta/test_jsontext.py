@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nagaya.apiserver.meta import jsonscan, jsontext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.jsontext import JsonError
+from support.subtest_cases import subtest_cases
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, width=32) | st.text(),
@@ -31,7 +32,7 @@ def test_what_is_written_is_read_back_without_findings(value: Any, indent: int |
     assert jsontext.parse(body.encode()) == (value, [])
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("body", "findings"),
     [
         ('{"a":1,"a":2}', ['duplicate field "a"']),
@@ -61,7 +62,7 @@ def test_at_most_a_hundred_findings_are_told() -> None:
     assert len(jsontext.parse(body.encode())[1]) == 100
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("body", "problem"),
     [
         (b"{bad", "invalid character 'b' looking for beginning of object key string"),

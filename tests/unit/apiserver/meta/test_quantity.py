@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.meta import quantity
 from nagaya.apiserver.meta.quantity import Quantity, QuantityError
+from support.subtest_cases import subtest_cases
 
 SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-4", "e+2"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "kept"),
     [
         ("0", "0"),

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.meta import times
 from nagaya.apiserver.meta.times import TimeError
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "kept"),
     [
         ("2024-02-29T12:34:56Z", "2024-02-29T12:34:56Z"),
@@ -46,7 +47,7 @@ def test_a_micro_time_has_exactly_six_decimals() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "problem"),
     [
         ("5", ' as "2006-01-02T15:04:05Z07:00": cannot parse "5" as "2006"'),

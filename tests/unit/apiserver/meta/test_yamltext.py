@@ -14,9 +14,10 @@ from nagaya.apiserver.meta import yamltext
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.jsontext import MAX_DEPTH
 from nagaya.apiserver.meta.yamltext import YamlError
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("scalar", "value"),
     [
         ("yes", True),
@@ -95,7 +96,7 @@ def test_aliases_and_merges_are_followed() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("body", "problem"),
     [
         ("kind: X\nmetadata: {name: a\ndata: {a: 1}\n", "yaml: line 2: did not find expected ',' or '}'"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.patch import json_patch
 from nagaya.apiserver.patch.json_patch import JsonPatchError
+from support.subtest_cases import subtest_cases
 
 DOCUMENT = {"a": {"b": [1, 2, 3]}, "s": "x", "n": None, "t/u": {"v~w": 1}}
 
@@ -121,7 +122,7 @@ def test_a_whole_number_in_the_document_equals_one_in_the_patch() -> None:
     assert json_patch.equal({"a": [2.0]}, {"a": [2]})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("operation", "expected"),
     [
         ({"op": "zap", "path": "/a"}, "Unexpected kind: zap"),

@@ -1,14 +1,14 @@
 import copy
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.patch import merge_patch
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("document", "patch", "expected"),
     [
         ({"a": 1}, {}, {"a": 1}),

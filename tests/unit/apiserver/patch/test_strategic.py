@@ -6,6 +6,7 @@ import pytest
 from nagaya.apiserver.patch import strategic
 from nagaya.apiserver.patch.strategic_error import StrategicPatchError
 from nagaya.apiserver.schema.types import Field, List, Map, Scalar, Struct, Untyped
+from support.subtest_cases import subtest_cases
 
 STRING = Scalar("string")
 INTEGER = Scalar("integer", "int32")
@@ -196,7 +197,7 @@ def test_an_order_for_a_list_that_is_nowhere_does_nothing() -> None:
     assert spec({}, {"$setElementOrder/containers": containers("a")}) == {}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("live", "patch", "message"),
     [
         (

@@ -17,6 +17,7 @@ from nagaya.apiserver.builtins import decode, facts
 from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.protobuf.messages import MAX_DEPTH, struct_message
+from support.subtest_cases import subtest_cases
 
 # Written by tools/typefacts/vectors.py: bodies as Go clients send them, with the objects that Go reads from them.
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
@@ -45,13 +46,13 @@ def read(struct: str, *fields: bytes) -> Any:
     return struct_message(facts.struct_of(struct))(body, 0, len(body), 0)
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["object"]["kind"])
+@subtest_cases("vector", VECTORS, ids=lambda vector: vector["object"]["kind"])
 def test_bodies_of_go_clients_are_read_as_go_reads_them(vector: dict[str, Any]) -> None:
     api_version, kind, obj = protobuf.decode(base64.b64decode(vector["protobuf"]))
     assert {"apiVersion": api_version, "kind": kind, **obj} == vector["object"]
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["object"]["kind"])
+@subtest_cases("vector", VECTORS, ids=lambda vector: vector["object"]["kind"])
 def test_what_comes_out_needs_no_further_change(vector: dict[str, Any]) -> None:
     obj = vector["object"]
     version = GroupVersion.parse(obj["apiVersion"])
@@ -121,7 +122,7 @@ def test_ports_are_numbers_or_names() -> None:
         read(action, field(2, field(1, 2)))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("body", "problem"),
     [
         (b"\x0a", "unexpected EOF"),

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import orjson
-import pytest
 
 from nagaya.apiserver.registry.resource import Resource
+from support.subtest_cases import subtest_cases
 
 
 def dumped(spec: object) -> bytes:
@@ -12,7 +12,7 @@ def dumped(spec: object) -> bytes:
     return resource.dump({"metadata": {"uid": "7604c3e1-380b-4dd7-ae04-5aca7bd3d1eb"}, "spec": spec}, 7)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("value", "written"),
     [
         (1.0, b"1"),

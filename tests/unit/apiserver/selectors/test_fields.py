@@ -5,11 +5,12 @@ from hypothesis import strategies as st
 from nagaya.apiserver.selectors import fields
 from nagaya.apiserver.selectors.fields import FieldRequirement
 from nagaya.apiserver.selectors.requirement import SelectorError
+from support.subtest_cases import subtest_cases
 
 FIELDS = {"metadata.name": "a", "status.phase": "Running", "x": "a,b=c\\d"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "matches"),
     [
         ("", True),

@@ -4,11 +4,12 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.selectors import labels
 from nagaya.apiserver.selectors.requirement import Operator, Requirement, SelectorError, checked
+from support.subtest_cases import subtest_cases
 
 LABELS = {"app": "web", "tier": "2", "empty": ""}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "matches"),
     [
         ("", True),
@@ -64,7 +65,7 @@ def test_a_selector_has_a_canonical_form(text: str, canonical: str) -> None:
     assert labels.parse(canonical) == selector
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         ("==x", "found '==', expected: !, identifier, or 'end of string'"),

@@ -5,6 +5,7 @@ import pytest
 
 from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.table.custom import CustomTable, scale_table, validate_column
+from support.subtest_cases import subtest_cases
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -14,7 +15,7 @@ def cell(kind: str, value: Any) -> Any:
     return table.shape.row({"metadata": {"name": "n"}, "spec": {"x": value}}, NOW)[1]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("kind", "value", "shown"),
     [
         ("string", "a", "a"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nagaya.apiserver.schema.types import MISSING
 from nagaya.apiserver.table.jsonpath import JsonPathError, compile_path
+from support.subtest_cases import subtest_cases
 
 DATA: dict[str, Any] = {
     "spec": {"replicas": 3, "a.b": "dotted", "null": None, "empty": []},
@@ -19,7 +20,7 @@ DATA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("path", "value"),
     [
         (".spec.replicas", 3),
@@ -72,7 +73,7 @@ def test_a_path_finds_the_first_value(path: str, value: Any) -> None:
     assert compile_path(path)(DATA) == value
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "path",
     [
         ".a[",

@@ -398,12 +398,14 @@ async def test_a_client_that_does_not_read_is_cut_off_and_others_are_not_kept_wa
 
 @on_both_loops
 async def test_a_client_that_reads_slowly_but_steadily_is_served() -> None:
-    async with Site(Patience(unread=0.2)) as site:
+    async with Site(Patience(unread=0.5)) as site:
         reader, writer = await site.connect()
         writer.write(GET.replace(b"version", b"large"))
         got = 0
         while got < 20_000_000:
-            got += len(await reader.read(2_000_000))
+            read = await reader.read(2_000_000)
+            assert read, f"the server closed the connection after {got} bytes"
+            got += len(read)
             await asyncio.sleep(0.01)
         writer.close()
 

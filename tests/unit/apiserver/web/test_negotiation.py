@@ -6,6 +6,7 @@ from nagaya.apiserver.meta.status import ApiError
 from nagaya.apiserver.web import negotiation
 from nagaya.apiserver.web.negotiation import Wanted
 from nagaya.apiserver.web.request import Request
+from support.subtest_cases import subtest_cases
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -15,7 +16,7 @@ def wanted(accept: str, agent: str = "test/1", target: str = "/api", **options: 
     return negotiation.output(Request.make("GET", target, headers=headers), **options)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("accept", "media_type", "transform"),
     [
         ("", "application/json", ""),

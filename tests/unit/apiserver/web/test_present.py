@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import orjson
 import pytest
 
@@ -8,13 +10,23 @@ from nagaya.apiserver.registry.resource import Resource
 from nagaya.apiserver.web.negotiation import JSON, Wanted
 from nagaya.apiserver.web.present import Events
 from nagaya.world import World
+from support.subtest_cases import subtest_cases
 
-WATCHED = [each for each in assemble({}, World().clock.now) if "watch" in each.verbs]
 PLAIN = Wanted(JSON)
 TABLE = Wanted(JSON, "Table", "v1")
 
 
-@pytest.mark.parametrize("resource", WATCHED, ids=[f"{each.gvr.resource}.{each.api_version}" for each in WATCHED])
+@cache
+def watched_resources() -> list[Resource]:
+    return [resource for resource in assemble({}, World().clock.now) if "watch" in resource.verbs]
+
+
+def watched_resource(name: str) -> Resource:
+    [resource] = [resource for resource in watched_resources() if resource.gvr.resource == name]
+    return resource
+
+
+@subtest_cases("resource", watched_resources, ids=lambda resource: f"{resource.gvr.resource}.{resource.api_version}")
 def test_every_kind_has_bookmarks_in_every_form(resource: Resource) -> None:
     plain = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, {"a": "b"}))
     printer = Events(resource, TABLE, "Metadata")
@@ -38,7 +50,7 @@ def test_every_kind_has_bookmarks_in_every_form(resource: Resource) -> None:
     ],
 )
 def test_a_bookmark_shows_what_its_kind_always_shows(name: str, shown: dict[str, object]) -> None:
-    [resource] = [each for each in WATCHED if each.gvr.resource == name]
+    resource = watched_resource(name)
     made = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, None))["object"]
 
     assert {key: value for key, value in made.items() if key not in ("kind", "apiVersion", "metadata")} == shown
@@ -46,13 +58,13 @@ def test_a_bookmark_shows_what_its_kind_always_shows(name: str, shown: dict[str,
 
 @pytest.mark.parametrize("name", ["deployments", "replicasets", "statefulsets"])
 def test_a_bookmark_of_a_kind_with_replicas_counts_none(name: str) -> None:
-    [resource] = [each for each in WATCHED if each.gvr.resource == name]
+    resource = watched_resource(name)
 
     assert orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, None))["object"]["spec"]["replicas"] == 0
 
 
 def test_a_bookmark_of_daemon_sets_counts_no_templates() -> None:
-    [resource] = [each for each in WATCHED if each.gvr.resource == "daemonsets"]
+    resource = watched_resource("daemonsets")
     metadata = orjson.loads(Events(resource, PLAIN, "Metadata").bookmark(7, {"a": "b"}))["object"]["metadata"]
 
     assert metadata["annotations"] == {"a": "b", "deprecated.daemonset.template.generation": "0"}

@@ -4,9 +4,10 @@ import pytest
 
 from nagaya.apiserver.web.request import Request
 from nagaya.apiserver.web.request_info import read
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("method", "target", "verb", "place"),
     [
         ("GET", "/api/v1/namespaces", "list", ("", "v1", "namespaces", "", "", "")),

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import yaml
 
 from nagaya.bootstrap.cloud_init.document import CONFIGURATION, HEADER, PLACEHOLDER
 from nagaya.bootstrap.data import render
 from support.recorded_boots import RecordedBoot, recorded_boots
+from support.subtest_cases import subtest_cases
 
-BOOTS = [each for each in recorded_boots() if each.format == "cloud-config"]
+
+def _boots() -> list[RecordedBoot]:
+    return [boot for boot in recorded_boots() if boot.format == "cloud-config"]
 
 
-@pytest.mark.parametrize("boot", BOOTS, ids=lambda boot: boot.name)
+@subtest_cases("boot", _boots, ids=lambda boot: boot.name)
 def test_the_content_is_that_of_the_original(boot: RecordedBoot) -> None:
     assert _content(render(boot.data).decode()) == _content(boot.upstream)
 
 
-@pytest.mark.parametrize("boot", BOOTS, ids=lambda boot: boot.name)
+@subtest_cases("boot", _boots, ids=lambda boot: boot.name)
 def test_parts_and_files_come_in_the_order_of_the_original(boot: RecordedBoot) -> None:
     ours, theirs = _read(render(boot.data).decode()), _read(boot.upstream)
     assert list(ours) == [name for name, part in theirs.items() if part is not None]

@@ -6,9 +6,10 @@ import pytest
 
 from nagaya.bootstrap.ignition.container_linux import translated
 from nagaya.bootstrap.refusal import Refused
+from support.subtest_cases import subtest_cases
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("config", "place"),
     [
         ("etcd: {version: 3.0.0}", "etcd: it is not supported as a service"),
@@ -54,7 +55,7 @@ def test_what_cannot_be_translated_is_refused_by_name(config: str, place: str) -
         translated(config, strict=False)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("config", "place"),
     [
         ("unknown: x", "unknown: there is no such field"),

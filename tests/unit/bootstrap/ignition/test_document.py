@@ -20,6 +20,7 @@ from nagaya.bootstrap.ignition.units import unit_name
 from nagaya.bootstrap.refusal import Refused
 from nagaya.pki.key_pair import KeyPair
 from support.recorded_boots import machine
+from support.subtest_cases import subtest_cases
 
 
 def _config(role: str = "worker", certificates: ControlPlaneCertificates | None = None, **spec: Any) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def test_the_clock_is_kept_only_if_asked_for() -> None:
     assert [each["name"] for each in off["systemd"]["units"]] == ["kubeadm.service"]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "field"),
     [
         ({"files": (File(path="a", content="x"),)}, r"spec\.files\[0\]\.path"),

@@ -6,17 +6,19 @@ import json
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import pytest
 import yaml
 
 from nagaya.bootstrap.data import render
 from nagaya.bootstrap.ignition.kubeadm import CONFIGURATION
 from support.recorded_boots import RecordedBoot, recorded_boots
+from support.subtest_cases import subtest_cases
 
-BOOTS = [each for each in recorded_boots() if each.format == "ignition"]
+
+def _boots() -> list[RecordedBoot]:
+    return [boot for boot in recorded_boots() if boot.format == "ignition"]
 
 
-@pytest.mark.parametrize("boot", BOOTS, ids=lambda boot: boot.name)
+@subtest_cases("boot", _boots, ids=lambda boot: boot.name)
 def test_the_content_is_that_of_the_original(boot: RecordedBoot) -> None:
     assert _content(render(boot.data).decode()) == _content(boot.upstream)
 

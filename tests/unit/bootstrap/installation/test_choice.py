@@ -5,6 +5,7 @@ import pytest
 from nagaya.api.bootstrap.annotations import INSTALL, MIRROR
 from nagaya.bootstrap.installation import FromImage, FromPackages, requested
 from nagaya.bootstrap.refusal import Refused
+from support.subtest_cases import subtest_cases
 
 
 def test_the_image_has_everything_unless_asked_otherwise() -> None:
@@ -27,7 +28,7 @@ def test_another_way_is_refused_with_those_that_there_are(value: str) -> None:
         requested({INSTALL: value})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "mirror",
     [
         "",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from nagaya.cli.output.age import age, duration
+from support.subtest_cases import subtest_cases
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("seconds", "text"),
     [
         (-5, "<invalid>"),

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nagaya.cli.main import main
+from support.subtest_cases import subtest_cases
 
 HOST = "https://127.0.0.1:1"
 
@@ -36,7 +37,7 @@ def test_commands_are_for_the_version_that_is_named() -> None:
     assert run("pve", "--print-commands", "--pve-version", "newest").exit_code == 2
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("arguments", "says"),
     [
         (("http://pve:8006", "--dry-run"), "asked by https, not by http"),

@@ -12,6 +12,7 @@ from nagaya.cli.main import main
 from nagaya.cli.proxmox.image import _DISTRIBUTIONS
 from nagaya.cli.proxmox.image_session import Teller
 from nagaya.infrastructure.proxmox.image.distributions import DISTRIBUTIONS
+from support.subtest_cases import subtest_cases
 
 IMAGE = ("--url", "https://x.example/a.qcow2", "--checksum", "ab" * 64)
 NOWHERE = ("--url-api", "https://127.0.0.1:1", "--token", "root@pam!demo", "--insecure", "a test")
@@ -21,7 +22,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["proxmox", "image", *arguments])
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("arguments", "words"),
     [
         (("add",), "Give either --distribution or --url."),

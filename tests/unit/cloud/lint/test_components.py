@@ -9,6 +9,7 @@ import pytest
 from nagaya.cloud.lint import components
 from nagaya.cloud.lint.manifest import Manifest
 from nagaya.cloud.lint.workload import Workload
+from support.subtest_cases import subtest_cases
 
 
 def _workload(kind: str, name: str, image: str = "", *arguments: str, **pod: Any) -> Workload:
@@ -17,7 +18,7 @@ def _workload(kind: str, name: str, image: str = "", *arguments: str, **pod: Any
     return Workload(Manifest({"kind": kind, "metadata": {"name": name}, "spec": spec}))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("workload", "expected"),
     [
         (_workload("Deployment", "some", "ghcr.io/x/proxmox-cloud-controller-manager:v1"), True),
@@ -53,7 +54,7 @@ def test_one_that_does_not_run_cloud_node_initialises_nothing(controllers: list[
     assert components.initialises(_workload("Deployment", "ccm", "", *controllers)) is expected
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("workload", "expected"),
     [
         (_workload("DaemonSet", "cilium", "quay.io/cilium/cilium:v1"), ("Cilium", False)),

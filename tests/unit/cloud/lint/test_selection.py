@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nagaya.cloud.lint.selection import Match, NodeLabels, fits, selected_labels, selects
+from support.subtest_cases import subtest_cases
 
 NODE = NodeLabels({"role": "cp", "name": None}, absent=frozenset({"zone"}))
 
@@ -20,7 +21,7 @@ def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("pod", "expected"),
     [
         ({}, Match.YES),

@@ -19,11 +19,12 @@ from nagaya.cloud.lint.taints import (
     parse_taints,
     untolerated,
 )
+from support.subtest_cases import subtest_cases
 
 TAINT = Taint("key", "NoSchedule", "value")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("toleration", "expected"),
     [
         (Toleration("key", "Equal", "value", "NoSchedule"), True),

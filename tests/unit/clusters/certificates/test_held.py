@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from support.certificates import ACCOUNTS, AUTHORITY, PAIR, secret
 from support.standing_clock import StandingClock
+from support.subtest_cases import subtest_cases
 
 CLOCK = StandingClock()
 LEAF, LEAF_KEY = AUTHORITY.issue_pair(CertificateSpec("kube-apiserver-etcd-client"), CLOCK)
@@ -50,7 +50,7 @@ def test_of_several_certificates_the_first_signs_and_all_are_trusted() -> None:
     assert len(found.pins) == 2
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("data", "material", "words"),
     [
         ({}, Material.AUTHORITY, "it has no tls.crt. Put it there, as PEM."),

@@ -15,6 +15,7 @@ from nagaya.pki import keys
 from nagaya.pki.authority import CertificateAuthority
 from support.certificates import AUTHORITY, PAIR, secret
 from support.standing_clock import StandingClock
+from support.subtest_cases import subtest_cases
 
 CLOCK = StandingClock()
 KEY = keys.generate()
@@ -41,7 +42,7 @@ def test_all_authorities_of_a_cluster_are_trusted_and_nothing_else_is_copied() -
 CONFIG = yaml.safe_load(TEXT)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "text",
     [
         b"",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -39,6 +38,7 @@ from nagaya.kube.runtime import Runtime
 from nagaya.kube.transport import Answer, AnswerLost, Call, Transport
 from nagaya.world import World
 from support.builders import INFRASTRUCTURE
+from support.virtual_run import virtual_world
 from unit.controlplane.kubeadm.examples import TEMPLATES, node
 
 DEFINITIONS = Kind(
@@ -356,7 +356,7 @@ async def running_bridge(
     certificates: Callable[[Runtime], Certificates] | None = None,
 ) -> AsyncIterator[Bridge]:
     """A Cluster whose infrastructure is there, and the controller at work."""
-    world = World(random=random.Random(7))
+    world = virtual_world(seed=7)
     server = await ApiServer.start(Config(), world)
     await server.settled()
     user = Client(InProcessTransport(server, user="somebody"), world=world)

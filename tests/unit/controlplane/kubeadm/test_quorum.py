@@ -7,6 +7,7 @@ import pytest
 from nagaya.controlplane.kubeadm.control_plane import ControlPlane
 from nagaya.controlplane.kubeadm.quorum import components_survive, etcd_survives, quorum
 from nagaya.controlplane.kubeadm.tenant_seen import MemberSeen
+from support.subtest_cases import subtest_cases
 from unit.controlplane.kubeadm.examples import etcd, kcp, member, plane, running, tenant, without_pods
 
 
@@ -18,7 +19,7 @@ def etcd_of(sick: str, healthy: str, *, missing: str = "") -> ControlPlane:
 
 
 # The cases of Cluster API: the machine a goes, or another one comes.
-@pytest.mark.parametrize(
+@subtest_cases(
     ("sick", "healthy", "missing", "safe"),
     [
         ("a", "", "", False),
@@ -42,7 +43,7 @@ def test_a_member_goes_only_if_the_rest_has_a_quorum(sick: str, healthy: str, mi
     assert etcd_survives(etcd_of(sick, healthy, missing=missing), without="a") is safe
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("sick", "healthy", "missing", "safe"),
     [
         ("", "", "", True),

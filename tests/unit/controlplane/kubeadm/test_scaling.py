@@ -18,6 +18,7 @@ from nagaya.controlplane.kubeadm.hosts import HostTemplate
 from nagaya.controlplane.kubeadm.leadership import candidates_for, handover
 from nagaya.controlplane.kubeadm.rollout import max_surge, rollout
 from nagaya.controlplane.kubeadm.scaling import scale_down, scale_up, scaling, select
+from support.subtest_cases import subtest_cases
 from unit.controlplane.kubeadm.examples import (
     Pilot,
     etcd,
@@ -146,7 +147,7 @@ FLEET = {
 
 
 # The cases of Cluster API. On 10 the API server fails, on 11 the etcd member.
-@pytest.mark.parametrize(
+@subtest_cases(
     ("present", "outdated", "chosen"),
     [
         ((1, 2, 3, 4, 5), (5,), "5"),

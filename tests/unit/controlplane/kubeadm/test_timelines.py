@@ -12,11 +12,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.builders import NOW
+from support.subtest_cases import subtest_cases
 from unit.controlplane.kubeadm.examples import kcp, with_domains
 from unit.controlplane.kubeadm.model import Harbour, all_run
 
@@ -105,7 +105,7 @@ SCENARIOS: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@subtest_cases("name", SCENARIOS)
 def test_a_life_goes_as_written_down(name: str) -> None:
     told = SCENARIOS[name]()
     path = TESTDATA / f"{name}.txt"

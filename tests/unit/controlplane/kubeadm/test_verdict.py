@@ -11,6 +11,7 @@ from nagaya.api.bootstrap.kubeadm_config_spec import KubeadmConfigSpec
 from nagaya.controlplane.kubeadm.kubeadm_config_diff import outdated_fields
 from nagaya.controlplane.kubeadm.verdict import next_verdict, verdict
 from support.builders import INFRASTRUCTURE, NOW, date, provider
+from support.subtest_cases import subtest_cases
 from unit.controlplane.kubeadm.examples import KcpDraft, config, host, kcp, pilot
 
 
@@ -77,7 +78,7 @@ def test_a_changed_configuration_rolls_and_names_the_field_without_its_value() -
     assert found.details == ("Machine KubeadmConfig is outdated: spec.users",)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("declared", "present"),
     [
         pytest.param({}, {"format": "cloud-config"}, id="the format spelt out"),

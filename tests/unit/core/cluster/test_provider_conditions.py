@@ -13,6 +13,7 @@ from nagaya.core.cluster.provider_conditions import (
 )
 from support.builders import EARLIER, Draft, machine
 from support.seen_cluster import bare_cluster, control_plane, grown_cluster, infrastructure, new_cluster, seen
+from support.subtest_cases import subtest_cases
 
 TOPOLOGY = {"topology": {"classRef": {"name": "small"}, "version": "v1.36.3"}}
 Told = tuple[str, str, str]
@@ -23,7 +24,7 @@ def told(condition: Condition | None) -> Told:
     return condition.status, condition.reason, condition.message
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("subject", "found", "expected"),
     [
         (
@@ -61,7 +62,7 @@ def test_infrastructure_ready(subject: Draft[Cluster], found: Draft[Untyped] | s
     assert told(infrastructure_ready(view, plan(view))) == expected
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("subject", "found", "expected"),
     [
         (

@@ -38,15 +38,15 @@ from nagaya.kube.recorder import EVENTS, Recorder
 from nagaya.kube.remote import Remotes
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.transport import Answer, Call
-from nagaya.world import World
 from support import builders
 from support.builders import BOOTSTRAP, INFRASTRUCTURE
+from support.virtual_run import virtual_world
 
 DEFINITIONS = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
 )
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
-WORLD = World()
+WORLD = virtual_world()
 NUMBERS = itertools.count()
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)

@@ -35,6 +35,7 @@ from nagaya.kube.runtime import Runtime
 from nagaya.kube.transport import Answer, AnswerLost, Call
 from nagaya.world import World
 from support.builders import BOOTSTRAP, CLUSTER, INFRASTRUCTURE, machine_deployment
+from support.virtual_run import virtual_world
 
 pytestmark = pytest.mark.slow
 
@@ -191,7 +192,7 @@ def running(transport: Listening, world: World) -> tuple[Manager, Runtime]:
 
 @pytest.fixture
 async def here() -> AsyncIterator[Here]:
-    world = World()
+    world = virtual_world()
     server = await ApiServer.start(Config(), world)
     await server.settled()
     user = Client(InProcessTransport(server, user_agent="kubectl"), world=world, field_manager="kubectl")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from nagaya.core.machine_deployment.on_delete import plan_on_delete
 from nagaya.core.machine_deployment.sizes import Group
 from support.builders import NOW
+from support.subtest_cases import subtest_cases
 
 
 def group(name: str, wanted: int, machines: int | None = None, age: int = 0) -> Group:
@@ -16,7 +15,7 @@ def group(name: str, wanted: int, machines: int | None = None, age: int = 0) -> 
     return Group(name, NOW - timedelta(minutes=age), wanted, there, there)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("replicas", "current", "old", "expected"),
     [
         # as long as nobody deletes anything, nothing happens

@@ -12,6 +12,7 @@ from nagaya.core.machine_deployment.rolling_update import plan_rolling_update
 from nagaya.core.machine_deployment.sizes import Group, Sizes, machines_there_may_be
 from nagaya.core.machine_deployment.strategy import Limits
 from support.builders import NOW
+from support.subtest_cases import subtest_cases
 
 
 def group(name: str, wanted: int, machines: int | None = None, available: int | None = None, age: int = 0) -> Group:
@@ -24,7 +25,7 @@ def planned(limits: tuple[int, int, int], current: Group, *old: Group) -> Sizes:
     return plan_rolling_update(Limits(*limits), current, old)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("limits", "current", "old", "expected"),
     [
         # nothing to do

@@ -8,6 +8,7 @@ import pytest
 
 from nagaya.core.machine_deployment.strategy import InvalidStrategy, Limits, kind_of_strategy, limits
 from support.builders import machine_deployment
+from support.subtest_cases import subtest_cases
 
 
 def spec(replicas: int, strategy: dict[str, Any] | None = None) -> Any:
@@ -22,7 +23,7 @@ def rolling(replicas: int, surge: int | str, unavailable: int | str) -> Limits:
     return limits(spec(replicas, {"type": "RollingUpdate", "rollingUpdate": update}))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("replicas", "surge", "unavailable", "expected"),
     [
         (2, "0%", "1%", (0, 1)),

@@ -27,6 +27,7 @@ from nagaya.core.machine_deployment.plan import Plan, plan
 from nagaya.core.machine_deployment.seen import Seen
 from nagaya.core.machine_deployment.strategy import limits
 from support.builders import NOW, cluster, machine_deployment
+from support.subtest_cases import subtest_cases
 
 TESTDATA = Path(__file__).parent / "testdata"
 MOST_LOOKS = 60
@@ -285,7 +286,7 @@ def test_a_rollout_takes_the_steps_of_its_timeline(name: str, shuffled: bool) ->
     assert found == path.read_text()
 
 
-@pytest.mark.parametrize("name", TIMELINES)
+@subtest_cases("name", TIMELINES)
 def test_a_rollout_ends_in_whatever_order_everybody_acts(name: str) -> None:
     for seed in range(10):
         assert "done" in TIMELINES[name]().run(random.Random(seed))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nagaya.api.cluster.health import RemediationTrigger
 from nagaya.core.machine_health_check.limit import Allowance, InvalidTrigger, allowance
+from support.subtest_cases import subtest_cases
 
 
 def at_most(limit: int | str | None) -> RemediationTrigger:
@@ -16,7 +17,7 @@ def within(span: str) -> RemediationTrigger:
     return RemediationTrigger(unhealthy_in_range=span, unhealthy_less_than_or_equal_to=0)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("limit", "total", "healthy", "allowed", "remaining"),
     [
         (None, 5, 0, True, 0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from nagaya.kube.remote import Remotes
 from nagaya.kube.runtime import Runtime
 from nagaya.kube.transport import Answer, AnswerLost, Call, Transport
 from nagaya.world import World
+from support.virtual_run import virtual_world
 
 DEFINITIONS = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Untyped, namespaced=False
@@ -259,7 +259,7 @@ def _provider_definition(kind: Kind[Any]) -> dict[str, Any]:
 @asynccontextmanager
 async def running_plane() -> AsyncIterator[Plane]:
     """A plane with a Cluster and templates, and the controller at work."""
-    world = World(random=random.Random(7))
+    world = virtual_world(seed=7)
     server = await ApiServer.start(Config(), world)
     await server.settled()
     user = Client(InProcessTransport(server, user="somebody"), world=world)

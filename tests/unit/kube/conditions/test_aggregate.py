@@ -8,6 +8,7 @@ import pytest
 from nagaya.api.meta import ConditionStatus
 from nagaya.kube.conditions import DefaultMerge, Source, aggregate, condition, reasons, weigh
 from nagaya.kube.conditions.aggregate_message import plural
+from support.subtest_cases import subtest_cases
 
 Told = tuple[ConditionStatus, str]
 
@@ -85,7 +86,7 @@ CASES: dict[str, tuple[Sequence[Told | None], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@subtest_cases("name", CASES)
 def test_an_aggregate_reads_as_in_cluster_api(name: str) -> None:
     told, status, reason, message = CASES[name]
     found = aggregate(sources(*told), "Available")

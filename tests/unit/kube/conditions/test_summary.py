@@ -4,6 +4,7 @@ import pytest
 
 from nagaya.api.meta import Condition
 from nagaya.kube.conditions import DefaultMerge, Source, condition, summary, weigh
+from support.subtest_cases import subtest_cases
 
 Told = tuple[str, str, str]
 """Type, status and message."""
@@ -82,7 +83,7 @@ CASES: dict[str, tuple[list[Told], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@subtest_cases("name", CASES)
 def test_a_summary_reads_as_in_cluster_api(name: str) -> None:
     told, status, reason, message = CASES[name]
     types = ["A", "B", "!C", "D"] if any(each[0] == "D" for each in told) else ["A", "B", "!C"]

@@ -6,6 +6,7 @@ from nagaya.kube.streams import upgrade
 from nagaya.kube.streams.stream import StreamBroken
 from nagaya.kube.streams.upgrade import ConnectionReader, Response
 from support.pipes import pipe
+from support.subtest_cases import subtest_cases
 
 
 async def ask(answer: bytes, piece: int = 65536) -> tuple[Response, ConnectionReader]:
@@ -46,7 +47,7 @@ async def test_a_long_explanation_is_cut() -> None:
     assert len((await ask(answer))[0].body) == 65536
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("answer", "why"),
     [
         (b"SSH-2.0-OpenSSH\r\n\r\n", "not answer in HTTP"),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nagaya.simulators.netns.cloud_config import CloudConfig, File, NotUnderstood, read, script_of
+from support.subtest_cases import subtest_cases
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 
@@ -108,7 +109,7 @@ def test_without_the_mark_of_a_template_braces_are_braces() -> None:
     assert read(text, {"x": "y"}).run == "#!/bin/sh\necho {{ ds.meta_data.x }}\n"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("user_data", "sentence"),
     [
         (b"", "user data begin with ''"),

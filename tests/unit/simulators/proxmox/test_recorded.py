@@ -7,21 +7,24 @@ from importlib import resources
 
 import pytest
 
-from support.proxmox_recorded.case import Case, files
+from support.proxmox_recorded.case import FOLDER, files
 from support.proxmox_recorded.player import played
 
-CASES = [case for cases in files().values() for case in cases]
+FILES = sorted(path.name[:2] for path in FOLDER.glob("*.jsonl"))
 KNOWN = tomllib.loads(resources.files("nagaya.simulators.proxmox").joinpath("known_differences.toml").read_text())
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
-def test_the_answer_is_the_recorded_one(case: Case) -> None:
-    found = played(case.file)[case.id]
-    if case.id in KNOWN:
-        assert found, f"{case.id} stands among the known differences, but there is none any more"
-    else:
-        assert not found, "\n".join([f"{case.id} {case.title}", f"who: {case.who}", *found])
+@pytest.mark.parametrize("file", FILES)
+def test_the_answers_are_the_recorded_ones(file: str, subtests: pytest.Subtests) -> None:
+    differences = played(file)
+    for case in files()[file]:
+        with subtests.test(msg=case.id):
+            found = differences[case.id]
+            if case.id in KNOWN:
+                assert found, f"{case.id} stands among the known differences, but there is none any more"
+            else:
+                assert not found, "\n".join([f"{case.id} {case.title}", f"who: {case.who}", *found])
 
 
 def test_known_differences_are_of_recorded_cases() -> None:
-    assert KNOWN.keys() <= {case.id for case in CASES}
+    assert KNOWN.keys() <= {case.id for cases in files().values() for case in cases}

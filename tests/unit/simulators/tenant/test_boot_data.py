@@ -15,6 +15,7 @@ from nagaya.simulators.tenant.boot_data import KubeadmBoot, Unusable
 from nagaya.simulators.tenant.settings import Taint
 from nagaya.world import SystemClock
 from support.recorded_boots import RecordedBoot, recorded_boots
+from support.subtest_cases import subtest_cases
 
 INIT = """#cloud-config
 write_files:
@@ -37,7 +38,7 @@ def meaning(data: bytes) -> KubeadmBoot | str | None:
         return str(error)
 
 
-@pytest.mark.parametrize("boot", recorded_boots(), ids=lambda boot: f"{boot.name} {boot.format}")
+@subtest_cases("boot", recorded_boots, ids=lambda boot: f"{boot.name} {boot.format}")
 def test_ours_and_upstreams_data_for_a_machine_mean_the_same(boot: RecordedBoot) -> None:
     ours, upstreams = meaning(render(boot.data)), meaning(boot.upstream.encode())
     assert ours == upstreams
@@ -68,7 +69,7 @@ def test_the_authority_of_etcd_comes_with_the_data(format: str) -> None:
     assert "PRIVATE" not in repr(read)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "data",
     [
         b"",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nagaya.simulators.tenant.tolerance import patience, selects, tolerates
 from nagaya.simulators.tenant.view import NodeSeen
+from support.subtest_cases import subtest_cases
 
 TAINT = {"key": "k", "value": "v", "effect": "NoExecute"}
 
@@ -16,7 +15,7 @@ def node(**labels: str) -> NodeSeen:
     return NodeSeen("n1", "u", labels, (), False, "True", (), (4000, 4000), 110, frozenset())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("toleration", "covers"),
     [
         ({"operator": "Exists"}, True),
@@ -49,7 +48,7 @@ def affinity(*expressions: dict[str, Any], fields: list[dict[str, Any]] | None =
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "fits"),
     [
         ({}, True),

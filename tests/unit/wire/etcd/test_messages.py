@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nagaya.wire import protobuf
 from nagaya.wire.etcd import auth, cluster, header, kv, lease, maintenance, watch
 from nagaya.wire.protobuf import Message
+from support.subtest_cases import subtest_cases
 
 MODULES = (auth, cluster, header, kv, lease, maintenance, watch)
 
@@ -93,7 +92,7 @@ def kind_named(name: str) -> type[Message]:
     return found[0]
 
 
-@pytest.mark.parametrize("name", WRITTEN_BY_ETCD)
+@subtest_cases("name", WRITTEN_BY_ETCD)
 def test_messages_are_etcds(name: str) -> None:
     data = bytes.fromhex(WRITTEN_BY_ETCD[name])
     kind = kind_named(name.partition(".")[0])

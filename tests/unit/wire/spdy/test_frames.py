@@ -24,6 +24,7 @@ from nagaya.wire.spdy.frames import (
     WindowUpdate,
 )
 from nagaya.wire.spdy.headers import HeaderCompressor, HeaderDecompressor
+from support.subtest_cases import subtest_cases
 
 streams = st.integers(1, 2**31 - 1)
 words = st.integers(0, 2**32 - 1)
@@ -79,7 +80,7 @@ def test_what_kubectl_sends_is_understood() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("data", "why"),
     [
         ("80020006 00000004 00000001", "version 2"),

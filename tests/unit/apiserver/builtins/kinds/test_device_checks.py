@@ -1,11 +1,11 @@
 """Rules that the kinds of dynamic resource allocation share."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.builtins.kinds import device_checks
 from nagaya.apiserver.meta.field_errors import Path
+from support.subtest_cases import subtest_cases
 
 X = Path("x")
 
@@ -14,7 +14,7 @@ def found(errors: list[object]) -> list[str]:
     return [str(error) for error in errors]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("text", "problem"),
     [
         ("12345678-1234-1234-1234-123456789abc", ""),

@@ -2,17 +2,16 @@
 
 from typing import cast
 
-import pytest
-
 from nagaya.apiserver.builtins.kinds.endpoints import reachable
 from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.registry.call import Call
 from support.core_kinds import CoreKinds
+from support.subtest_cases import subtest_cases
 
 NO_CALL = cast(Call, None)  # what is tested does not look at it
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("address", "problem"),
     [
         ("1.2.3.4", ""),

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from nagaya.apiserver.builtins.kinds.persistent_volume_warnings import warnings
 from support.core_kinds import CoreKinds
+from support.subtest_cases import subtest_cases
 
 CSI = {"csi": {"driver": "example.com", "volumeHandle": "h"}}
 
@@ -23,7 +22,7 @@ async def test_a_new_volume_is_pending_and_has_defaults() -> None:
     assert made["status"] == {"phase": "Pending", "lastPhaseTransitionTime": "2026-11-01T12:00:00Z"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("source", "found"),
     [
         ({}, ["spec: Required value: must specify a volume type"]),

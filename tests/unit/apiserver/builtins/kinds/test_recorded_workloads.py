@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
-
-import pytest
 
 from nagaya.apiserver.builtins import decode, facts
 from nagaya.apiserver.builtins.kinds.registry import kind_of
@@ -19,6 +19,7 @@ from nagaya.apiserver.meta.field_errors import FieldError
 from nagaya.apiserver.meta.gvk import GroupVersionResource
 from nagaya.apiserver.meta.names import path_segment
 from nagaya.apiserver.registry.strategy import Strategy
+from support.subtest_cases import subtest_cases
 
 # What the real server's admission adds to a pod, which is no business of the kind.
 ADMITTED = ("tolerations", "priority", "preemptionPolicy", "serviceAccountName", "serviceAccount")
@@ -74,7 +75,7 @@ def _admit(pod: dict[str, Any]) -> None:
     spec["serviceAccountName"] = spec.get("serviceAccountName") or "default"
 
 
-@pytest.mark.parametrize("case", [pytest.param(each, id=each["name"]) for each in _lines("workloads")])
+@subtest_cases("case", partial(_lines, "workloads"), ids=itemgetter("name"))
 def test_a_new_object_is_judged_as_by_the_real_server(case: dict[str, Any]) -> None:
     found = _resource(case["kind"])
     strategy = kind_of(found.gvr.group_resource).main
@@ -103,13 +104,13 @@ def test_a_new_object_is_judged_as_by_the_real_server(case: dict[str, Any]) -> N
     assert shown == case["accepted"]
 
 
-def _changes() -> Iterator[Any]:
+def _changes() -> Iterator[dict[str, Any]]:
     base: dict[str, Any] = {}
     for line in _lines("workload_changes"):
         if "object" in line:
             base = line
         else:
-            yield pytest.param({**base, **line}, id=line["name"])
+            yield {**base, **line}
 
 
 def _changed(obj: dict[str, Any], changes: list[Any]) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def _changed(obj: dict[str, Any], changes: list[Any]) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("case", list(_changes()))
+@subtest_cases("case", _changes, ids=itemgetter("name"))
 def test_a_change_is_judged_as_by_the_real_server(case: dict[str, Any]) -> None:
     found = _resource(case["kind"])
     kind = kind_of(found.gvr.group_resource)

@@ -9,6 +9,7 @@ from nagaya.apiserver.builtins.kinds.service import ServiceStrategy
 from nagaya.apiserver.builtins.kinds.service_warnings import warnings
 from nagaya.apiserver.meta.status import ApiError
 from support.core_kinds import CoreKinds, causes
+from support.subtest_cases import subtest_cases
 
 PORT = {"port": 80}
 
@@ -116,7 +117,7 @@ async def test_a_change_of_type_drops_what_it_has_no_use_for() -> None:
     assert changed["spec"]["clusterIP"].startswith("10.")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("spec", "found"),
     [
         ({"ports": []}, ["spec.ports: Required value"]),

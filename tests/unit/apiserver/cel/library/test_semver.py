@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("isSemver('1.2.3')", "true"),
@@ -36,6 +36,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_versions_as_the_real_server_has_them(outcome_of: Callable[[str], str], expression: str, expected: str) -> None:
     assert outcome_of(expression) == expected

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("timestamp('2023-10-05T14:30:15.123Z').getFullYear()", "2023"),
@@ -57,7 +57,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_dates_and_durations_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from support.subtest_cases import subtest_cases
 
 CASES = [
     ("strings.quote('a\\nb\"c')", '\'"a\\\\nb\\\\"c"\''),
@@ -48,7 +48,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), CASES)
+@subtest_cases(("expression", "expected"), CASES)
 def test_text_and_patterns_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:

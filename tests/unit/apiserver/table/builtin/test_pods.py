@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from nagaya.apiserver.table.builtin.pods import PODS
+from support.subtest_cases import subtest_cases
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -19,7 +20,7 @@ def container(**state: Any) -> dict[str, Any]:
 ONE = {"containers": [{"name": "c"}]}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("observed", "ready", "reason"),
     [
         ({}, "0/1", ""),

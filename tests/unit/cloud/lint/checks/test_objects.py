@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nagaya.cloud.lint.finding import Severity
+from support.subtest_cases import subtest_cases
 from unit.cloud.lint.building import Cluster
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("image", "expected"),
     [
         ("registry.example/a/b:v1", []),
@@ -50,7 +51,7 @@ _EXCLUDES = (
 )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("group", "resources", "operations", "client", "more", "expected"),
     [
         ("", "pods", "CREATE", _SERVICE, "", ["L17 error"]),

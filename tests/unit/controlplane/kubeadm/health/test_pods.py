@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
 from nagaya.controlplane.kubeadm.health.pods import pod_condition
 from nagaya.controlplane.kubeadm.tenant_seen import ContainerSeen, PodSeen, TenantSeen
+from support.subtest_cases import subtest_cases
 from unit.controlplane.kubeadm.examples import node
 
 TYPE = "SchedulerPodHealthy"
@@ -16,7 +15,7 @@ def told(pod: PodSeen | None, **more: object) -> tuple[str, str, str]:
     return found.status, found.reason, found.message
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("pod", "expected"),
     [
         (None, ("False", "DoesNotExist", "Pod does not exist")),

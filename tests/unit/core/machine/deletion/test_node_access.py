@@ -7,12 +7,13 @@ from nagaya.core.machine.seen import Seen
 from support.builders import CONTROL_PLANE, cluster, machine, provider
 from support.deletion_seen import CONTROL_PLANE_MACHINE, WORKER, going
 from support.machine_seen import node
+from support.subtest_cases import subtest_cases
 
 PROVIDER = provider(CONTROL_PLANE, "harbour")
 EXTERNAL = PROVIDER.having(status={"externalManagedControlPlane": True})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("view", "why_not"),
     [
         (going(cluster=cluster().deleting()), "cluster is being deleted"),

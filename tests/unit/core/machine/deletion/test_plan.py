@@ -19,6 +19,7 @@ from nagaya.core.machine.seen import Seen
 from support.builders import NOW, MachineDraft, cluster, date, machine
 from support.deletion_seen import CONTROL_PLANE_MACHINE, WORKER, going
 from support.machine_seen import config, host
+from support.subtest_cases import subtest_cases
 
 NOTHING = MachineDeletionStatus()
 PRE_DRAIN = f"{PRE_DRAIN_DELETE_HOOK_PREFIX}/backup"
@@ -141,7 +142,7 @@ def limited(seconds: int, since: timedelta, *, drain: bool) -> MachineDraft:
     return WORKER.having(spec={"deletion": {limit: seconds}}, status={"deletion": {begun: date(NOW - since)}})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("worker", "parts", "expected"),
     [
         (WORKER.annotated({EXCLUDE_NODE_DRAINING: ""}), {}, Action.DETACH),

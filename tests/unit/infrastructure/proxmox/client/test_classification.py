@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -14,14 +16,7 @@ from nagaya.infrastructure.proxmox.client.decoding import decoded
 from nagaya.infrastructure.proxmox.client.errors import Evidence, ProxmoxError
 from nagaya.infrastructure.proxmox.client.transport import Answer
 from support.proxmox_recorded.case import files
-
-FAILURES = [
-    pytest.param(step, id=f"{case.id}-{number}")
-    for cases in files().values()
-    for case in cases
-    for number, step in enumerate(case.steps)
-    if isinstance(step.get("status"), int) and step["status"] >= 400
-]
+from support.subtest_cases import subtest_cases
 
 WITHOUT_A_CLASS = (
     "could not load supported machine versions",
@@ -82,7 +77,14 @@ def expected(step: dict[str, Any], error: ProxmoxError) -> type[ProxmoxError]:
     return next(kind for status, words, kind in EXPECTED if status == step["status"] and re.search(words, text))
 
 
-@pytest.mark.parametrize("step", FAILURES)
+def recorded_failures() -> Iterator[Any]:
+    for case in chain.from_iterable(files().values()):
+        for number, step in enumerate(case.steps):
+            if isinstance(step.get("status"), int) and step["status"] >= 400:
+                yield pytest.param(step, id=f"{case.id}-{number}")
+
+
+@subtest_cases("step", recorded_failures)
 def test_a_recorded_failure_is_of_its_class(step: dict[str, Any]) -> None:
     error = error_of(step)
     assert type(error) is expected(step, error), f"{type(error).__name__}: {error}"
@@ -92,7 +94,7 @@ def test_a_recorded_failure_is_of_its_class(step: dict[str, Any]) -> None:
 
 
 def test_there_are_enough_recorded_failures() -> None:
-    assert len(FAILURES) > 300
+    assert len(list(recorded_failures())) > 300
 
 
 def failed(status: int | None, text: str, method: str = "POST", **more: str) -> ProxmoxError:
@@ -213,7 +215,7 @@ def test_older_versions_say_why_in_the_reason_phrase_alone() -> None:
         decoded(Answer(500, "VM is locked (backup)", b'{"data":null}'), Evidence("PUT", "/nodes/a/qemu/1/config"))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("said", "kind"),
     [
         ("VM is locked (clone)", errors.Locked),

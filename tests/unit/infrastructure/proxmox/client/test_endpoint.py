@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.infrastructure.proxmox.client.endpoint import BadEndpoint, Endpoint, endpoint
+from support.subtest_cases import subtest_cases
 
 NAMES = st.from_regex(r"\A[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,4})?(\.[a-z]{2,5}){0,2}\Z")
 ADDRESSES = st.ip_addresses().map(str)
 PORTS = st.integers(1, 65535)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "url"),
     [
         ("pve", "https://pve:8006"),
@@ -35,7 +36,7 @@ def test_what_people_write_is_understood(written: str, url: str) -> None:
     assert endpoint(written).url == url
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("written", "why"),
     [
         ("", "empty"),

@@ -6,6 +6,7 @@ import pytest
 
 from nagaya.infrastructure.proxmox.client import Endpoint, Password, Token
 from nagaya.infrastructure.proxmox.client.facts import read
+from support.subtest_cases import subtest_cases
 
 TOKEN = {"token": b"nagaya@pve!main", "secret": b"hush\n"}
 PRINT = "AB:" * 31 + "AB"
@@ -35,7 +36,7 @@ def test_a_password_keeps_its_spaces() -> None:
     assert facts.credentials == Password("root@pam", " a b ")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("secret", "more", "why"),
     [
         (TOKEN, {}, "no address of Proxmox VE"),

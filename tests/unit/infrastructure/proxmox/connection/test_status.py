@@ -30,6 +30,7 @@ from nagaya.infrastructure.proxmox.connection.status import status
 from nagaya.infrastructure.proxmox.privileges.held import Held
 from nagaya.kube.key import Key
 from nagaya.simulators.proxmox.access.roles import built_in
+from support.subtest_cases import subtest_cases
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 ALL = Held({"/": dict.fromkeys(built_in("9.2")["Administrator"], True)})
@@ -84,7 +85,7 @@ def test_all_is_well() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("problem", "ready", "credentials"),
     [
         (Unauthorized(ASKED), "NotReady", ("False", "Refused")),

@@ -7,11 +7,12 @@ from nagaya.infrastructure.proxmox.image.checksum import checksum
 from nagaya.infrastructure.proxmox.image.following import percent
 from nagaya.infrastructure.proxmox.image.image import Image
 from nagaya.infrastructure.proxmox.image.remedies import sentence
+from support.subtest_cases import subtest_cases
 
 IMAGE = Image("debian-13", "https://x.example/a.qcow2?key=hidden", checksum("ab" * 64))
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("said", "remedy"),
     [
         ("checksum mismatch: got 'aa' != expect 'bb'", "without --checksum"),

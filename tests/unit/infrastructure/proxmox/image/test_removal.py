@@ -18,6 +18,7 @@ from nagaya.infrastructure.proxmox.image.seen import Seen, Template
 from nagaya.infrastructure.proxmox.image.users import Selection, Users
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
 from support.proxmox_image_lab import ImageLab, digest, image_lab, on_local_disks
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 NOBODY = Users()
@@ -53,7 +54,7 @@ def test_what_is_unfinished_goes_only_by_name() -> None:
     assert removal(seen(unfinished), NOBODY, {}, only=[unfinished]).going == (unfinished,)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("template", "users", "linked", "off", "words"),
     [
         (build(9000, 1), Users((Selection("ProxmoxMachine a/b", 9000),)), {}, False, "selected by ProxmoxMachine a/b"),

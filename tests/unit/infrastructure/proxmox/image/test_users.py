@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
 from nagaya.infrastructure.proxmox.image.seen import Template
 from nagaya.infrastructure.proxmox.image.users import Selection, Users
+from support.subtest_cases import subtest_cases
 
 PLAIN = Template(9000, "pve1", "debian-13", frozenset({"debian-13"}))
 BAKED = Template(9001, "pve1", "debian-13-k8s", frozenset({"debian-13", "kubernetes-v1.36.3"}))
@@ -11,7 +10,7 @@ IN_USE = frozenset({"kubernetes-v1.36.3"})
 OTHERS = frozenset({"kubernetes-v1.37.1"})
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("selection", "template", "versions", "means"),
     [
         (Selection("x", vmid=9000), PLAIN, IN_USE, True),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nagaya.infrastructure.proxmox.privileges.granting import command_for
+from support.subtest_cases import subtest_cases
 
 TOKEN = "nagaya@pve!nagaya"
 RELEASE = (9, 2)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("path", "privilege", "role"),
     [
         ("/vms/9001", "VM.Clone", "NagayaTemplates"),

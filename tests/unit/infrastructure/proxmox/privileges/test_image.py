@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Token
 from nagaya.infrastructure.proxmox.client.access import Grant
 from nagaya.infrastructure.proxmox.image.apply import Run
@@ -18,6 +16,7 @@ from nagaya.infrastructure.proxmox.privileges.place import Place
 from support import pveum
 from support.proxmox_image_lab import ImageLab, digest, image_lab, on_local_disks
 from support.proxmox_transport import Valid
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 USER, TOKEN = "maker@pve", "maker@pve!images"
@@ -75,7 +74,7 @@ def test_a_token_with_just_these_rights_makes_an_image() -> None:
     run(main())
 
 
-@pytest.mark.parametrize("lacks", EACH, ids=[f"{place.value}-{name}" for place, name in EACH])
+@subtest_cases("lacks", EACH, ids=[f"{place.value}-{name}" for place, name in EACH])
 def test_each_right_that_is_missing_is_named_and_its_command_grants_it(lacks: tuple[Place, str]) -> None:
     async def main() -> None:
         async with image_lab(hosts=1) as it, maker(it, lacks) as client:

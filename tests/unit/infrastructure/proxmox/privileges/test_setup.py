@@ -14,6 +14,7 @@ from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.preflight import preflight
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from support.proxmox_transport import DataCenter, ToEmulator, data_center
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 SCOPE = Scope(pool="nagaya", templates=(9001, 9002), storages=("local-lvm",), iso_storage="local", bridges=("vmbr0",))
@@ -87,7 +88,7 @@ def test_a_token_with_nothing_else_passes_the_preflight_and_can_do_all() -> None
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "taken",
     [
         "Datastore.Allocate",

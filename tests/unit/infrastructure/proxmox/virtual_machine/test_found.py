@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked
 from support.proxmox_transport import DataCenter, data_center
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 OURS = Identity(100, "a", "u-1", "nagaya")
@@ -25,7 +24,7 @@ async def made(there: DataCenter, **options: Any) -> None:
     await asyncio.sleep(15)  # until the host has told of it
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("options", "presence"),
     [
         ({"description": marked("", Marker("fleet/a", "u-1"))}, Presence.OURS),

@@ -11,6 +11,7 @@ from nagaya.simulators.proxmox.access.tickets import Tickets
 from nagaya.simulators.proxmox.failure import Failure
 from nagaya.simulators.proxmox.state.access import Access, Token, User
 from nagaya.world import World
+from support.subtest_cases import subtest_cases
 
 WORLD = World(random=random.Random(1))
 TICKETS = Tickets(WORLD)
@@ -41,7 +42,7 @@ def test_a_token_is_taken_from_the_header(mark: str) -> None:
     assert found == Identity(Caller("alice@pve", "t1"), token_given=True)
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     "given",
     [
         "alice@pve!t1=s2",

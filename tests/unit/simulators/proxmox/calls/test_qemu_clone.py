@@ -4,12 +4,12 @@ import asyncio
 from typing import Any
 
 import orjson
-import pytest
 
 from nagaya.simulators.proxmox.layouts.lab import lab as layout
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.storage import Storage, Volume
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 CLONE = "/nodes/pve1/qemu/9000/clone"
@@ -89,7 +89,7 @@ def test_a_clone_can_be_made_for_another_host_when_its_disks_are_shared() -> Non
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("parameters", "message"),
     [
         ({"target": "pve2"}, "can't clone VM to node 'pve2' (VM uses local storage)"),

@@ -8,6 +8,7 @@ import pytest
 from nagaya.simulators.proxmox.request import Request
 from nagaya.simulators.proxmox.state.storage import Volume
 from support.proxmox_lab import ProxmoxLab, proxmox_lab, token
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 CONFIG = "/nodes/pve1/qemu/200/config"
@@ -26,7 +27,7 @@ def iso(lab: ProxmoxLab, name: str = "a.iso") -> None:
     )
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("parameters", "why"),
     [
         ({"delete": "nonsense"}, {"delete": "unknown option 'nonsense'"}),

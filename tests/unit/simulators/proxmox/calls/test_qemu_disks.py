@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nagaya.simulators.proxmox.state.guest import Process
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 QEMU = "/nodes/pve1/qemu"
@@ -47,7 +46,7 @@ def test_a_disk_is_given_to_another_machine() -> None:
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("parameters", "why"),
     [
         ({"disk": "scsi5", "storage": "images2"}, "disk 'scsi5' does not exist"),

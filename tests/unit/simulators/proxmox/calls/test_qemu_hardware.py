@@ -9,6 +9,7 @@ import pytest
 
 from nagaya.simulators.proxmox.state.storage import Volume
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 QEMU = "/nodes/pve1/qemu"
@@ -93,7 +94,7 @@ def test_a_machine_that_becomes_one_for_windows_is_tied_to_a_version() -> None:
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("given", "why"),
     [
         ({"machine": "pc-i440fx-10.0+pve9"}, "Installed qemu-server (max feature level for 10.0 is pve1) is too old"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 STATUS = "/nodes/pve1/qemu/400/status"
@@ -112,7 +113,7 @@ def test_a_managed_machine_is_started_by_the_manager() -> None:
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("config", "message"),
     [
         (

@@ -6,8 +6,6 @@ import asyncio
 import random
 from typing import Any
 
-import pytest
-
 from nagaya.simulators.proxmox.cluster.hosts import power_off, power_on
 from nagaya.simulators.proxmox.layouts.lab import lab as layout
 from nagaya.simulators.proxmox.qemu import options
@@ -15,6 +13,7 @@ from nagaya.simulators.proxmox.qemu.configuration import drives_of
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.guest import Guest
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run, virtual_world
 
 FIRST, LAST = 300, 305
@@ -80,7 +79,7 @@ async def play(lab: ProxmoxLab, dice: random.Random) -> None:
     await asyncio.sleep(300)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@subtest_cases("seed", range(30))
 def test_disks_and_configurations_agree_in_the_end(seed: int) -> None:
     async def main() -> None:
         async with proxmox_lab(two_hosts(), world=virtual_world(seed)) as lab:
@@ -100,7 +99,7 @@ def test_disks_and_configurations_agree_in_the_end(seed: int) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("seed", range(15))
+@subtest_cases("seed", range(15))
 def test_hosts_that_die_leave_machines_that_can_be_asked_for_and_destroyed(seed: int) -> None:
     async def main() -> None:
         async with proxmox_lab(two_hosts(), world=virtual_world(seed)) as lab:

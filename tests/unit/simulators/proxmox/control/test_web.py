@@ -4,12 +4,12 @@ import base64
 from typing import Any
 
 import orjson
-import pytest
 
 from nagaya.simulators.proxmox.control.control import Control
 from nagaya.simulators.proxmox.control.web import ControlWeb
 from nagaya.simulators.proxmox.request import Request
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
+from support.subtest_cases import subtest_cases
 from support.virtual_run import run
 
 JSON = {"content-type": "application/json"}
@@ -93,7 +93,7 @@ def test_things_are_added() -> None:
     run(main())
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("method", "path", "body", "status", "error"),
     [
         ("PUT", "hosts/pve9", {"power": "off"}, 404, "there is no host 'pve9'"),

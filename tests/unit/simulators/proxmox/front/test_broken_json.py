@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.simulators.proxmox.front.broken_json import complaint
+from support.subtest_cases import subtest_cases
 
 NOTHING = "malformed JSON string, neither tag, array, object, number, string or atom"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("body", "why", "position", "before"),
     [
         (b"", NOTHING, 0, "(end of string)"),

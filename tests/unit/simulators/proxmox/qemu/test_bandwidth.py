@@ -5,6 +5,7 @@ import pytest
 from nagaya.simulators.proxmox.access.rights import Rights, caller_of
 from nagaya.simulators.proxmox.layouts.lab import lab
 from nagaya.simulators.proxmox.qemu.actions.bandwidth import Bandwidth
+from support.subtest_cases import subtest_cases
 
 
 def between(user: str, operation: str, wanted: int | None, storage: str | None, everywhere: str | None) -> int | None:
@@ -17,7 +18,7 @@ def between(user: str, operation: str, wanted: int | None, storage: str | None, 
     return limits.between(["store", None, "store"])
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("operation", "wanted", "storage", "everywhere", "limit"),
     [
         ("clone", None, None, None, None),

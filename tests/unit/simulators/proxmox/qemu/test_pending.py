@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from nagaya.simulators.proxmox.qemu.configuration import Configuration
 from nagaya.simulators.proxmox.qemu.pending import (
     cold_drive_change,
@@ -13,6 +11,7 @@ from nagaya.simulators.proxmox.qemu.pending import (
     takes_change,
     takes_deletion,
 )
+from support.subtest_cases import subtest_cases
 
 ALL = hotplug(None)
 
@@ -23,7 +22,7 @@ def test_the_default_plugs_disks_networks_and_usb() -> None:
     assert hotplug("network,memory") == {"network", "memory"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("option", "section", "new", "takes"),
     [
         ("memory", {"memory": "64"}, "96", False),

@@ -8,6 +8,7 @@ from nagaya.simulators.proxmox.qemu import tags
 from nagaya.simulators.proxmox.state.access import User
 from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.guest import Guest
+from support.subtest_cases import subtest_cases
 
 
 def datacenter(**options: object) -> Datacenter:
@@ -31,7 +32,7 @@ def test_tags_are_kept_in_the_style_of_the_data_center(options: dict[str, str], 
     assert tags.unique("Red,blue red;blue", datacenter(**options)) == kept
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("options", "old", "new", "refused"),
     [
         ({}, "", "anything", None),

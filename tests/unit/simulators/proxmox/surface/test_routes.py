@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nagaya.simulators.proxmox import surface
+from support.subtest_cases import subtest_cases
 
 ROUTES = surface.routes("9.2")
 
@@ -34,7 +35,7 @@ def test_the_content_of_a_storage_is_no_volume() -> None:
     assert found.route.path == "/nodes/{node}/storage/{storage}/content"
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("method", "path"),
     [
         ("GET", "/foo"),

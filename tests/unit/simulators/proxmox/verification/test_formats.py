@@ -9,6 +9,7 @@ import pytest
 from nagaya.simulators.proxmox import surface
 from nagaya.simulators.proxmox.surface import Schema
 from nagaya.simulators.proxmox.verification import FormatError, check_format, formats
+from support.subtest_cases import subtest_cases
 
 GOOD = {
     "CIDR": ["10.0.0.0/8", "fd00::/64"],
@@ -150,12 +151,12 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in GOOD.items() for value in values])
+@subtest_cases(("name", "value"), [(name, value) for name, values in GOOD.items() for value in values])
 def test_a_string_of_a_format_is_taken(name: str, value: str) -> None:
     check_format(name, value)
 
 
-@pytest.mark.parametrize(("name", "value"), BAD)
+@subtest_cases(("name", "value"), BAD)
 def test_a_string_that_is_not_of_a_format_is_refused_in_the_words_of_pve(name: str, value: str) -> None:
     with pytest.raises(FormatError) as refused:
         check_format(name, value)

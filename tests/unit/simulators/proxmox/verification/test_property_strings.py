@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nagaya.simulators.proxmox import surface
 from nagaya.simulators.proxmox.surface import Schema
 from nagaya.simulators.proxmox.verification import FormatError, parse, render, verify
+from support.subtest_cases import subtest_cases
 
 OPTIONS = surface.routes("9.2").get("PUT", "/nodes/{node}/qemu/{vmid}/config").parameters
 
@@ -51,7 +52,7 @@ def test_empty_parts_do_not_count() -> None:
     assert parse(NET, ",virtio,, ,bridge=vmbr0,") == {"model": "virtio", "bridge": "vmbr0"}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("form", "text", "complaint"),
     [
         (NET, "virtio,e1000", "duplicate key in comma-separated list property: model\n"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from nagaya.simulators.proxmox import surface
 from nagaya.simulators.proxmox.failure import ParameterFailure
 from nagaya.simulators.proxmox.verification import Value, accept, verify
+from support.subtest_cases import subtest_cases
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 
@@ -75,17 +77,15 @@ def parameters_of(step: dict[str, Any], query: str) -> dict[str, Value]:
     return sent
 
 
-def cases() -> list[Any]:
+def cases() -> Iterator[Any]:
     """Every recorded step whose answer names parameters, and every success with parameters."""
-    found = []
     for file in sorted(RECORDED.glob("*.jsonl")):
         for line in file.read_text().splitlines():
             case = json.loads(line)
             for number, step in enumerate(case["steps"]):
                 if is_about_parameters(step):
                     name = case["case"] if number == 0 else f"{case['case']}-{number}"
-                    found.append(pytest.param(case["case"], step, id=name))
-    return found
+                    yield pytest.param(case["case"], step, id=name)
 
 
 def is_about_parameters(step: dict[str, Any]) -> bool:
@@ -98,7 +98,7 @@ def is_about_parameters(step: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize(("case", "step"), cases())
+@subtest_cases(("case", "step"), cases)
 def test_parameters_are_refused_or_taken_as_pve_did(case: str, step: dict[str, Any]) -> None:
     method, _, target = step["request"].partition(" ")
     path, _, query = target.partition("?")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.simulators.proxmox.verification import format_size, parse_size
+from support.subtest_cases import subtest_cases
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ def test_a_size_is_read(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "G", "1g", "+1G", "1 G", "1.G", "-1", "1P"])
+@subtest_cases("text", ["", "G", "1g", "+1G", "1 G", "1.G", "-1", "1P"])
 def test_what_is_no_size_is_none(text: str) -> None:
     assert parse_size(text) is None
 

@@ -12,6 +12,7 @@ from nagaya.simulators.proxmox import surface
 from nagaya.simulators.proxmox.failure import ParameterFailure
 from nagaya.simulators.proxmox.surface import Schema
 from nagaya.simulators.proxmox.verification import Value, accept, verify
+from support.subtest_cases import subtest_cases
 
 ROUTES = surface.routes("9.2")
 
@@ -20,7 +21,7 @@ def complaint(schema: Schema, value: Value) -> str | None:
     return verify(Schema(properties={"value": schema}, additional=False), {"value": value}).get("value")
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("schema", "value", "expected"),
     [
         (Schema(type="integer"), "-5", None),

@@ -11,6 +11,7 @@ from nagaya.core.machine.deletion.drain.rules import rules_for
 from nagaya.kube.key import Key
 from support.builders import NOW, cluster, date, machine
 from support.deletion_seen import rule
+from support.subtest_cases import subtest_cases
 
 AROUND = Around(NOW, daemon_sets={Key("apps", "agent")})
 FINISHED: dict[str, Any] = {"status": {"phase": "Succeeded"}}
@@ -37,7 +38,7 @@ def labelled(**labels: str) -> dict[str, Any]:
     return {"labels": labels}
 
 
-@pytest.mark.parametrize(
+@subtest_cases(
     ("each", "fate", "note"),
     [
         (pod(), Fate.EVICT, ""),
