@@ -1,21 +1,35 @@
-"""Fixtures for every tier."""
+"""Fixtures and settings for every tier."""
 
 import asyncio
 import signal
+from collections.abc import Iterator
 
-from hypothesis import HealthCheck, settings
+import pytest
 
 from support.real import real_control_plane
+from support.thoroughness import deselect_exhaustive, load_hypothesis_profile
 
 # Otherwise the loop that asyncio makes on demand for synchronous tests is never closed by anyone.
 asyncio.set_event_loop(None)
 
-# Whoever starts the tests in the background has them ignore Ctrl-C, and every program that they start too.
+# A shell that starts the tests in the background makes them, and every program that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says something of the machine, not of the code: no test may fail by the clock.
-settings.register_profile("nagaya", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("nagaya")
+load_hypothesis_profile()
+
+pytest_plugins = ["support.costs", "support.scheduling"]
 
 __all__ = ["real_control_plane"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    deselect_exhaustive(config, items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kubectl_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """kubectl remembers what a server has by its address and port, which servers of other test runs have had before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KUBECACHEDIR", str(tmp_path_factory.mktemp("kubectl-cache")))
+        yield

@@ -1,4 +1,8 @@
-"""A terminal for one page: a home of its own, the commands of the checkout, and a server when the page asks for one."""
+"""A terminal for one page: a home of its own, the commands of the checkout, and a server when the page asks for one.
+
+Pages name loopback addresses of their own (`127.0.0.6`). Another test run may type the same page at the same time, so
+in their place stand addresses that only this terminal has; what commands print has the page's again.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from support.ports import loopback_network
+
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 PATIENCE = 240  # seconds for a block, and for a server to be ready
+_NETWORK = "127.0.0"
+_ADDRESS = re.compile(r"\b127\.0\.0\.(?!1\b)(?=[0-9])")
 
 
 class Terminal:
@@ -24,6 +32,7 @@ class Terminal:
         self.folder = home / "checkout"
         self.folder.mkdir(parents=True)
         self._home = home
+        self._network = loopback_network()
         self._exported = home / "exported"
         self._exported.touch()
         self._servers: dict[Path, subprocess.Popen[bytes]] = {}
@@ -37,12 +46,17 @@ class Terminal:
 
     def shell(self, text: str) -> tuple[int, str]:
         """Run a block; its exit code, and all it printed."""
-        script = f"source {self._exported}\nset -euo pipefail\n{text}\nexport -p > {self._exported}\n"
+        typed = self.own_addresses(text)
+        script = f"source {self._exported}\nset -euo pipefail\n{typed}\nexport -p > {self._exported}\n"
         return self._run(["bash", "-c", script])
 
     def python(self, text: str) -> tuple[int, str]:
         """Run a block of Python."""
-        return self._run([str(BIN / "python"), "-c", text])
+        return self._run([str(BIN / "python"), "-c", self.own_addresses(text)])
+
+    def own_addresses(self, text: str) -> str:
+        """A page's text with the addresses of this terminal."""
+        return _ADDRESS.sub(f"{self._network}.", text)
 
     def _run(self, command: list[str]) -> tuple[int, str]:
         done = subprocess.run(
@@ -55,7 +69,7 @@ class Terminal:
             text=True,
             timeout=PATIENCE,
         )
-        return done.returncode, done.stdout
+        return done.returncode, done.stdout.replace(f"{self._network}.", f"{_NETWORK}.")
 
     def start_server(self, typed: str) -> None:
         """What the page types to start a server, in its home; the management API on a free port."""
@@ -64,7 +78,7 @@ class Terminal:
         assert output not in self._servers, f"the page starts `nagaya {name}` although it is running"
         # There are several ways to type the first, such as `make up`.
         options = f"{typed.partition('nagaya up')[2].strip()} --listen 127.0.0.1:0"
-        command = typed.strip() if name != "up" else f"{BIN}/nagaya up {options}"
+        command = self.own_addresses(typed).strip() if name != "up" else f"{BIN}/nagaya up {options}"
         with output.open("wb") as file:
             server = self._servers[output] = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],

@@ -45,7 +45,7 @@ def test_what_a_page_says_happens(page: Path, terminal: Terminal) -> None:
             wanted = "fails" if block.directive == "fails" else "succeeds"
             assert (code != 0) is (block.directive == "fails"), f"{where}: not a command that {wanted}:\n{output}"
         elif block.title:
-            (terminal.folder / block.title).write_text(block.text)
+            (terminal.folder / block.title).write_text(terminal.own_addresses(block.text))
         elif block.language == "text" and block.follows and output is not None:
             assert prints(block.text, output), f"{where}: it says\n{block.text}but the command prints\n{output}"
             output = None

@@ -38,9 +38,7 @@ SLOWEST = 5.0  # seconds of work for the worst single request
 PATIENCE, SILENCE = 120.0, 1.5  # seconds for an answer that is to come, and for one that may not come at all
 MOST_GROWTH = 256 * 1024 * 1024  # bytes, for everything that one test sends
 
-bounded = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+bounded = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 class Subject:

@@ -17,6 +17,7 @@ import yaml
 
 from integration.conftest import Tool
 from support.controllers_process import RUNNING, Controllers
+from support.ports import free_ports
 from support.real import RealControlPlane
 from support.running_server import NAGAYA, RunningServer
 
@@ -256,8 +257,7 @@ def _deployment(selects: str = "own") -> dict[str, Any]:
 
 def _nowhere(folder: Path) -> Path:
     """A kubeconfig that leads to a port where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Tool
-from support.go_program import built
+from support.go_program import GO_CLIENT, find_program
 
-SOURCE = Path(__file__).parent / "go_client"
 RUN_TIMEOUT = 150.0
 
 DEFINITION = """
@@ -43,9 +42,9 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program() -> Path:
     """The program, built with the versions that go.sum pins."""
-    return built(SOURCE, tmp_path_factory.mktemp("go") / "go-client")
+    return find_program(GO_CLIENT)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +26,11 @@ from nagaya.insight.tree.tree import tree
 from nagaya.kube.client import Client
 from nagaya.kube.key import Key
 from nagaya.kube.transport import Answer, Call, Transport
-from support.lab import Lab, Scenario, play_embedded, play_real
+from support.lab import Lab, play_embedded
 from support.manifests.simulated import Simulated
 from support.proxmox_transport import ToEmulator
 from support.proxmox_yard import DEFINITIONS, NAMESPACE, SECRETS, Yard, play
+from support.servers import SERVERS, Play, player
 
 
 @dataclass(slots=True)
@@ -133,16 +134,13 @@ async def _live(lab: Lab, name: str) -> AsyncIterator[Live]:
         await live.close()
 
 
-@pytest.fixture(params=["embedded", "real"])
-def play_lab(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
-    """Plays a scenario on the embedded server, and on the real one."""
-    if request.param == "embedded":
-        return play_embedded
-    control_plane = request.getfixturevalue("real_control_plane")
-    return lambda scenario: play_real(control_plane, scenario)
+@pytest.fixture(params=SERVERS)
+def play_lab(request: pytest.FixtureRequest) -> Play:
+    """Plays a scenario."""
+    return player(request)
 
 
-def test_a_live_picture_is_the_one_that_is_read(play_lab: Callable[[Scenario], None]) -> None:
+def test_a_live_picture_is_the_one_that_is_read(play_lab: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests())
         await lab.create(*Simulated("other", lab.namespace, workers=1).manifests())

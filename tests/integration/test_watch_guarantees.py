@@ -299,9 +299,6 @@ def test_watches_keep_their_promises(own_server: RunningServer) -> None:
     bounded = settings(
         max_examples=5,
         stateful_step_count=30,
-        deadline=None,
-        derandomize=True,
-        database=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -3,6 +3,7 @@
 `conformance.txt` names the conformance tests that are the floor; `without_pods.txt` those other tests of the suite that
 need no pod. The suite runs once: in several processes at the same time, because its tests mostly wait. Those that the
 suite wants to have the server for themselves (`[Serial]`) get a server of their own. Each name is then one test here.
+The suite takes minutes to build and to run, so that only `make test-all` runs it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pytest
 from nagaya.binaries.installer import Binaries
 from support.real import installed_binaries
 from support.running_server import RunningServer
+from support.thoroughness import exhaustive
 
 _FOLDER = Path(__file__).parent
 
@@ -33,7 +35,7 @@ def _listed(file: str) -> list[str]:
 FLOOR = [f"{name} [Conformance]" for name in _listed("conformance.txt")]
 OTHERS = _listed("without_pods.txt")
 SUITE_TIMEOUT = 800.0
-pytestmark = pytest.mark.timeout(SUITE_TIMEOUT + 60)
+pytestmark = [pytest.mark.timeout(SUITE_TIMEOUT + 60), exhaustive]
 SLOW = ("CustomResourceDefinition Watch", "CustomResourcePublishOpenAPI")
 """What takes a minute each goes into processes of its own."""
 SHARES = 4

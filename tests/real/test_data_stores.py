@@ -38,8 +38,9 @@ from nagaya.wire.etcd.auth import Permission, PermissionType
 from nagaya.wire.etcd.kv import PutRequest, RangeRequest, RequestOp, TxnRequest
 from nagaya.world import SystemClock, World
 from support.data_stores import CONFIG_MAPS, Postgresql, api_server_on, as_tenant, client_of, read, running_postgresql
+from support.ports import free_ports
 from support.real import installed_binaries
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 WORLD = World()
 DENIED = (PermissionDenied, Unauthenticated)

@@ -14,6 +14,7 @@ import pytest
 
 from support.controllers_process import PATIENCE
 from support.hosting import PROGRAMS, eventually
+from support.ports import loopback_network
 from support.real import installed_binaries
 from support.running_server import NAGAYA, RunningServer
 from support.talking import Talking
@@ -62,7 +63,8 @@ def plane() -> Iterator[Plane]:
 
 @contextmanager
 def running(*more: str) -> Iterator[Plane]:
-    arguments = ["--tenants-address=127.0.0.1", *more]
+    # At an address of its own: all Nagayas choose from the same ports.
+    arguments = [f"--tenants-address={loopback_network()}.1", *more]
     with RunningServer(arguments, controllers=True) as server:
         # Where `nagaya demo` looks for it, as for any other.
         (server.data_dir / "kubeconfig").symlink_to(server.kubeconfig)

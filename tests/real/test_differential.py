@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import aiohttp
 import pytest
 
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.server import ApiServer, Config
-from support.differential import Scenario, comparable, differences, play, scenarios
+from support.differential import Answer, Scenario, comparable, differences, play, scenarios
 from support.known_differences import KNOWN
-from support.real import RealControlPlane
+from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.targets import Embedded, OverNetwork
 
 USERS = {
@@ -29,24 +29,33 @@ async def embedded() -> AsyncIterator[Embedded]:
     await server.stop()
 
 
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[RealControlPlane]:
+    """A server that has no definitions of other tests: discovery would list them."""
+    with RealControlPlane(installed_binaries(), controllers=CONTROLLERS) as plane:
+        yield plane
+
+
 @pytest.fixture
-async def real(real_control_plane: RealControlPlane) -> AsyncIterator[OverNetwork]:
+async def real(control_plane: RealControlPlane) -> AsyncIterator[OverNetwork]:
     async with aiohttp.ClientSession() as session:
-        context = real_control_plane.ssl_context(None)
-        tokens = {"admin": real_control_plane.tokens["admin-by-token"], "bob": real_control_plane.tokens["bob"]}
-        yield OverNetwork(session, real_control_plane.url, context, 0.5, tokens)
+        context = control_plane.ssl_context(None)
+        tokens = {"admin": control_plane.tokens["admin-by-token"], "bob": control_plane.tokens["bob"]}
+        yield OverNetwork(session, control_plane.url, context, 0.5, tokens)
 
 
 @pytest.mark.parametrize("scenario", _CORPUS, ids=[each.id for each in _CORPUS])
 async def test_both_servers_answer_alike(scenario: Scenario, embedded: Embedded, real: OverNetwork) -> None:
     namespace = "corpus-" + re.sub(r"[^a-z0-9]+", "-", f"{scenario.file}-{scenario.name}".lower())[:40].strip("-")
     ours = await play(scenario, embedded, namespace)
-    theirs = await play(scenario, real, namespace)
+
+    def compare(number: int, other: Answer) -> list[str]:
+        lines = differences(comparable(ours[number], namespace), comparable(other, namespace))
+        entries = {line: f"{scenario.id} #{number + 1} {line}" for line in lines}
+        return [line for line, entry in entries.items() if not any(re.search(pattern, entry) for pattern in KNOWN)]
+
+    theirs = await play(scenario, real, namespace, lambda number, answer: not compare(number, answer))
     found = []
-    for number, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
-        step = scenario.steps[number - 1]
-        for line in differences(comparable(mine, namespace), comparable(other, namespace)):
-            entry = f"{scenario.id} #{number} {line}"
-            if not any(re.search(pattern, entry) for pattern in KNOWN):
-                found.append(f"#{number} {step.method} {step.path}\n    {line}")
+    for number, (step, other) in enumerate(zip(scenario.steps, theirs, strict=True)):
+        found += [f"#{number + 1} {step.method} {step.path}\n    {line}" for line in compare(number, other)]
     assert not found, "\n".join(["answers differ (ours, then what the real server says):", *found])

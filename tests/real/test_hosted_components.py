@@ -53,8 +53,9 @@ from nagaya.pki.kubeadm.authorities import AUTHORITIES
 from nagaya.pki.kubeadm.inputs import Inputs
 from nagaya.pki.kubeadm.leaves import LEAVES
 from nagaya.world import SystemClock
+from support.ports import free_ports
 from support.real import installed_binaries
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 PROGRAMS = (KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER)
 PATIENCE = 120.0
@@ -227,7 +228,8 @@ def test_the_api_and_its_controllers_work(tenant: Tenant) -> None:
 def test_the_tunnels_server_starts_beside_it(tenant: Tenant) -> None:
     tunnel = tenant.facts.tunnel
     assert tunnel is not None
-    tunnel = replace(tunnel, agent_port=_low_port(), admin_port=_low_port(), health_port=_low_port())
+    agent, admin, health = free_ports(3)
+    tunnel = replace(tunnel, agent_port=agent, admin_port=admin, health_port=health)
     tenant.start_tunnel(installed_binaries((KONNECTIVITY_SERVER,)), tunnel)
     said = ""
 
@@ -311,11 +313,6 @@ def test_every_argument_of_the_table_exists(tenant: Tenant, program: str) -> Non
 def test_every_argument_of_the_programs_beside_it_exists(program: str) -> None:
     known = _flags(installed_binaries((program,)).path(program))
     assert sorted(MANAGED[program].keys() - known) == []
-
-
-def _low_port() -> int:
-    """A port below those that Konnectivity takes for ephemeral, and refuses."""
-    return next(port for port in iter(lambda: free_ports(1)[0], 0) if port <= 49151)
 
 
 def _flags(program: Path) -> set[str]:

@@ -6,6 +6,7 @@ their programs, and nobody begins anything in their place.
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import pytest
 
 from support.controllers_process import PATIENCE, RUNNING, Controllers
 from support.hosting import PROGRAMS, Hosting, Load, Tenant, end_tenants, eventually, manifests
+from support.ports import loopback_network
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.running_server import NAGAYA, RunningServer
 
@@ -28,7 +30,12 @@ metadata: {name: files}
 spec: {driver: SQLite}
 """
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-HERE = "--tenants-address=127.0.0.1"
+
+
+@functools.cache
+def own_address() -> str:
+    """Where tenants listen: at an address of this test's own, because all Nagayas choose from the same ports."""
+    return f"--tenants-address={loopback_network()}.1"
 
 
 class Elsewhere(Controllers):
@@ -40,7 +47,7 @@ class Elsewhere(Controllers):
 @pytest.fixture
 def source() -> Iterator[RunningServer]:
     installed_binaries(PROGRAMS)
-    with RunningServer([HERE], controllers=True) as server:
+    with RunningServer([own_address()], controllers=True) as server:
         try:
             yield server
         finally:
@@ -51,7 +58,7 @@ def source() -> Iterator[RunningServer]:
 @contextmanager
 def taken_over(target: Path, folder: Path) -> Iterator[Elsewhere]:
     """The controllers of another API, with this folder."""
-    with Elsewhere(target, HERE, f"--data-dir={folder}") as controllers:
+    with Elsewhere(target, own_address(), f"--data-dir={folder}") as controllers:
         controllers.says(RUNNING)
         yield controllers
         controllers.stop()

@@ -48,8 +48,9 @@ from nagaya.kube.transport import Transport
 from nagaya.world import World
 from support.etcd_data_store import clear, make_data_store, started_etcd
 from support.management import Management, eventually, told
+from support.ports import free_ports
 from support.real import RealControlPlane, installed_binaries
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 WORLD = World()
 NODES = Kind("", "v1", "Node", "nodes", Untyped, namespaced=False)

@@ -17,6 +17,7 @@ import pytest
 from support.manifests.dev_cluster import CLUSTER_GROUP, CONTROL_PLANE_GROUP, DevCluster, kinds
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.real_processes import Processes
+from support.thoroughness import exhaustive
 from support.upstream import PARTS, Part, UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
 
@@ -154,6 +155,7 @@ def test_the_control_plane_of_nagaya_under_the_core_of_upstream(plane: RealContr
         delete(client)
 
 
+@exhaustive
 def test_the_bootstrap_of_nagaya_under_the_control_plane_of_upstream(plane: RealControlPlane, tmp_path: Path) -> None:
     with managers(plane, ONLY_BOOTSTRAP, tmp_path) as client:
         create(client, DevCluster("first", NAMESPACE, workers=1))

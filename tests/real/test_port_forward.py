@@ -31,21 +31,22 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.world import SystemClock, World
 from support.etcd_cluster import EtcdCluster
-from support.go_program import built
+from support.go_program import KUBELET_PORTS, find_program
 from support.manifests.dev_cluster import CLUSTER_GROUP, DevCluster
+from support.ports import free_ports
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
+from support.thoroughness import exhaustive
 from support.upstream import UpstreamManagers
 from support.upstream_client import Client, condition
 
-SOURCE = Path(__file__).parent / "kubelet_ports"
 STEP = 200.0
 
 
 @pytest.fixture(scope="module")
-def kubelet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kubelet() -> Path:
     """The stand-in for a kubelet, built with the versions that go.sum pins."""
-    return built(SOURCE, tmp_path_factory.mktemp("go") / "kubelet-ports")
+    return find_program(KUBELET_PORTS)
 
 
 @pytest.fixture(scope="module")
@@ -222,6 +223,7 @@ def etcd_client_tls(client: Client, cluster: DevCluster) -> tuple[bytes, bytes, 
 
 
 @pytest.mark.filterwarnings("ignore:Parsed a serial number")  # upstream's authorities have number 0
+@exhaustive
 async def test_upstreams_fake_etcd_answers_like_a_real_one(plane: RealControlPlane, tmp_path: Path) -> None:
     cluster = DevCluster("forwarded", "default", control_planes=3, workers=0)
     with UpstreamManagers(plane, logs=tmp_path) as managers:

@@ -21,6 +21,7 @@ from real.test_crds import DEFINITIONS, Kubectl, define, kubectl_for
 from support.answering import answering
 from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
+from support.thoroughness import spread
 from unit.api.proxmox import capmox_templates
 from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents
 from unit.api.proxmox.test_kinds import EVERYTHING
@@ -69,7 +70,7 @@ def read(kubectl: Kubectl, kind: str, version: str, name: str) -> Any:
     return json.loads(said[: said.rindex("}") + 1])  # after it, there may be a warning that the version is an old one
 
 
-@pytest.mark.parametrize("path", [*CAPMOX, *EXAMPLES], ids=named)
+@pytest.mark.parametrize("path", spread([*CAPMOX, *EXAMPLES], 6), ids=named)
 def test_manifests_are_taken_as_they_are_and_can_be_read_in_both_versions(kubectl: Kubectl, path: Path) -> None:
     for each in (each for each in documents(path) if each["kind"] in KINDS):
         kind, name = each["kind"], each["metadata"]["name"]
@@ -106,7 +107,7 @@ def test_everything_can_be_said_at_once(kubectl: Kubectl) -> None:
         kubectl("delete", plural("ProxmoxMachine", NEW), "all")
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", spread([*TEMPLATES], 4))
 def test_whole_clusters_are_taken_and_what_is_of_proxmox_is_taken_as_it_is(kubectl: Kubectl, name: str) -> None:
     template = TEMPLATES[name]
     theirs = [each for each in template if each["kind"] in KINDS]

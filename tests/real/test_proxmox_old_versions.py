@@ -34,6 +34,7 @@ from nagaya.kube.patches import Apply, Merge
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.world import World
 from support.real import RealControlPlane, installed_binaries
+from support.servers import SERVERS
 
 PART = "infrastructure-proxmox"
 CONVERTED = [each for each in PARTS[PART] if is_converted(each.kind)]
@@ -46,7 +47,10 @@ SPEC = {"sourceNode": "pve1", "templateID": 100, "full": True, "numCores": 2, "n
 METADATA = {"name": "one", "namespace": "default"}
 
 
-@pytest.fixture(params=["embedded", "real"])
+both_servers = pytest.mark.parametrize("client", ["embedded", "real"], indirect=True)
+
+
+@pytest.fixture(params=SERVERS)
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
     """Leads to a server without any of the kinds, which nobody else has: a real one takes minutes to forget CRDs whose
     conversion nobody answers.
@@ -129,6 +133,7 @@ async def crash(client: Client) -> None:
     await eventually(vain)
 
 
+@both_servers
 async def test_it_is_served_while_somebody_converts_and_objects_stay_whole_afterwards(client: Client) -> None:
     await install(client, [PART])
     async with answering(client):
@@ -166,6 +171,7 @@ async def test_after_a_crash_the_new_version_can_be_read_and_written(client: Cli
     assert (await read(client, NEW))["spec"]["numCores"] == 4
 
 
+@both_servers
 async def test_after_a_crash_the_next_start_that_converts_puts_it_right(client: Client) -> None:
     await install(client, [PART])
     async with answering(client):

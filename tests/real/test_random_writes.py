@@ -388,9 +388,6 @@ async def open_session() -> aiohttp.ClientSession:
 
 bounded = settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    database=None,
-    derandomize=True,
     # Shrinking asks the real server hundreds of times; the differences that are printed say enough.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

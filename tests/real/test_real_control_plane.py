@@ -18,8 +18,8 @@ import pytest
 
 from nagaya.binaries.installer import Binaries
 from support import real
+from support.ports import free_ports
 from support.real import CONTROLLERS, USERS, RealControlPlane, StartFailed, installed_binaries
-from support.real_processes import free_ports
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,7 @@ def test_a_missing_program_skips_with_the_command_that_provides_it(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("NAGAYA_KUBERNETES_BIN", raising=False)
-    with pytest.raises(pytest.skip.Exception, match=r"missing: etcd, e2e\.test.*install .*--with e2e"):
+    with pytest.raises(pytest.skip.Exception, match=r"missing program: etcd, e2e\.test.*install .*--with e2e"):
         installed_binaries(["etcd", "e2e.test"])
 
 

@@ -45,6 +45,7 @@ from nagaya.kube.patches import Merge
 from nagaya.world import World
 from support.data_stores import CONFIG_MAPS, api_server_on
 from support.etcd_data_store import clear, make_data_store, started_etcd
+from support.ports import free_range
 from support.real import RealControlPlane, installed_binaries
 from support.real_processes import Processes
 
@@ -382,7 +383,7 @@ async def test_a_running_tenant_is_rolled_back_in_place_and_forked_by_its_contro
         lambda tenant: HttpTransport(tenant, world=WORLD),
         parts=("core", "controlplane-hosted"),
         namespaces=(management.namespace,),
-        hosting=HostSettings(tmp_path / "hosted", "127.0.0.1", stop_with_us=True),
+        hosting=HostSettings(tmp_path / "hosted", "127.0.0.1", free_range(), stop_with_us=True),
     )
     await controllers.start()
     try:

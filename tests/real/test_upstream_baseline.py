@@ -17,6 +17,7 @@ import pytest
 from support.manifests.dev_cluster import CLUSTER_GROUP, CONTROL_PLANE_GROUP, DevCluster, kinds
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.real_processes import Processes
+from support.thoroughness import exhaustive
 from support.upstream import PARTS, UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
 
@@ -33,7 +34,7 @@ def plane() -> Iterator[RealControlPlane]:
         yield plane
 
 
-@pytest.fixture(params=["upstream", "nagaya"])
+@pytest.fixture(params=[pytest.param("upstream", marks=exhaustive), "nagaya"])
 def client(request: pytest.FixtureRequest, plane: RealControlPlane, tmp_path: Path) -> Iterator[Client]:
     """The API server with all four parts at work; what they said is in pytest's folder of the test afterwards."""
     core: Core = request.param

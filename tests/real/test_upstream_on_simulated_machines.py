@@ -21,6 +21,7 @@ from support.manifests.dev_cluster import (
 )
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.real_processes import Processes
+from support.thoroughness import exhaustive
 from support.upstream import Part, UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
 
@@ -137,6 +138,7 @@ def is_settled(client: Client, control_planes: int, version: str) -> bool:
     )
 
 
+@exhaustive
 def test_upstreams_control_plane_provider_runs_shrinks_and_upgrades_a_simulated_control_plane(client: Client) -> None:
     client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     client.until(

@@ -2,7 +2,7 @@
 
 A cluster is created, rolled to another version and deleted, once without trouble and then once for every write: at that
 write of the creation, at that write of the rollout and at that write of the deletion the controllers die. By default
-only some writes are played; `NAGAYA_SIMULATE_WRITES=all` plays each.
+only some writes are played; `make test-all` plays each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEXT_VERSION = "v1.36.4"
 LONGEST = 140
 """More writes than any of the three phases has; that is checked."""
 SHARE = 40
-STEP = 8
+STEP = 16
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """A Cluster that is deleted at any moment of its creation leaves nothing behind.
 
 The creation is played once for every write of the controllers, and the user deletes the Cluster right after that write.
-By default only some writes are played; `NAGAYA_SIMULATE_WRITES=all` plays each.
+By default only some writes are played; `make test-all` plays each.
 """
 
 from __future__ import annotations

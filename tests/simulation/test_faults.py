@@ -1,6 +1,6 @@
 """Views that are stale, requests that are refused, watches that break, deaths: it takes longer, and ends the same.
 
-What goes wrong comes from a seed. By default few seeds are played; `NAGAYA_SIMULATE_SEEDS=1-100` plays more.
+What goes wrong comes from a seed. `make test` plays few seeds, `make test-all` a hundred.
 """
 
 from __future__ import annotations

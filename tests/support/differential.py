@@ -7,16 +7,21 @@ equal, unless the difference is listed with its reason in `known_differences.py`
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
 
 import yaml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
+PATIENCE, PAUSE = 60.0, 0.05
+"""Seconds for controllers of the real server to do their work, and between two questions whether they have."""
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -74,6 +79,10 @@ class Target(Protocol):
         """Give controllers time to do their work."""
         ...
 
+    async def open_namespace(self, namespace: str) -> None:
+        """Wait until controllers have done their work for a new namespace."""
+        ...
+
 
 def scenarios() -> Iterator[Scenario]:
     """The whole corpus."""
@@ -94,21 +103,36 @@ def _step(entry: Mapping[str, Any]) -> Step:
     )
 
 
-async def play(scenario: Scenario, target: Target, namespace: str) -> list[Answer]:
-    """Send a scenario's requests and return what came back. The namespace is made first and removed after."""
+async def play(
+    scenario: Scenario, target: Target, namespace: str, is_expected: Callable[[int, Answer], bool] | None = None
+) -> list[Answer]:
+    """Send a scenario's requests and return what came back. The namespace is created first and removed after.
+
+    With `is_expected`, requests before which a scenario lets controllers do their work are repeated until the answer is
+    the expected one, or for PATIENCE. That is safe for reads, and for writes that were refused.
+    """
     headers = {"Content-Type": "application/json", "User-Agent": "corpus/1"}
     made = json.dumps({"metadata": {"name": namespace}}).encode()
     await target.ask("POST", "/api/v1/namespaces", made, headers, "admin")
-    await target.settle()
+    await target.open_namespace(namespace)
     saved = {"ns": namespace}
     answers = []
     try:
-        for step in scenario.steps:
-            if step.settle:
+        for number, step in enumerate(scenario.steps):
+            # Nothing can be repeated of a deletion whose effect depends on what controllers have seen before.
+            if step.settle and (is_expected is None or step.method == "DELETE"):
                 await target.settle()
             body = _fill(step.body, saved)
             raw = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            answer = await target.ask(step.method, _fill(step.path, saved), raw, step.headers, step.user)
+            deadline = time.monotonic() + PATIENCE
+            while True:
+                answer = await target.ask(step.method, _fill(step.path, saved), raw, step.headers, step.user)
+                can_be_repeated = step.settle and (step.method == "GET" or answer.status >= HTTPStatus.BAD_REQUEST)
+                if is_expected is None or not can_be_repeated or is_expected(number, answer):
+                    break
+                if time.monotonic() > deadline:
+                    break
+                await asyncio.sleep(PAUSE)
             answers.append(answer)
             for name, where in step.save.items():
                 saved[name] = str(_lookup(answer.body, where))

@@ -23,8 +23,9 @@ from nagaya.binaries.errors import BinariesError
 from nagaya.binaries.installer import Binaries, Installer
 from nagaya.binaries.programs import EXTRAS
 from nagaya.binaries.releases import DEFAULT_VERSION
+from support.ports import free_ports
 from support.real_certificates import Authority, Pair, service_account_key
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 
@@ -300,11 +301,14 @@ def installed_binaries(programs: Sequence[str] = CONTROL_PLANE, version: str = D
     except BinariesError as error:
         pytest.skip(f"real Kubernetes {version} cannot be used: {error}")
     if missing:
-        pytest.skip(
-            f"real Kubernetes {version} is not installed (missing: {', '.join(missing)}): "
-            f"run `nagaya kubernetes install --version {version}{_extras_with(missing)}`"
-        )
+        what = f"{', '.join(missing)} of Kubernetes {version}"
+        pytest.skip(missing_program(what, f"nagaya kubernetes install --version {version}{_extras_with(missing)}"))
     return found
+
+
+def missing_program(what: str, command: str = "make kubernetes") -> str:
+    """The reason of a skipped test; tools/run_tests.py counts those that begin like this."""
+    return f"missing program: {what}. `{command}` provides it."
 
 
 def _extras_with(missing: Sequence[str]) -> str:

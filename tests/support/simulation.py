@@ -1,4 +1,4 @@
-"""What a simulation plays: which writes and which seeds, by default a few, on demand all; and how to play one again."""
+"""Which writes and seeds a simulation plays: a few in `make test`, all in `make test-all`; and how to replay one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from support.crashes import MortalLab
 from support.lab import NAMESPACES
 from support.manifests.simulated import Manifest
 from support.prepared import start_prepared
+from support.thoroughness import choose
 from support.virtual_run import virtual_world
 
 Around = Callable[[Transport], Transport]
@@ -23,12 +24,10 @@ SEEDS = "NAGAYA_SIMULATE_SEEDS"
 
 
 def chosen(variable: str, default: Sequence[int], every: Sequence[int]) -> list[int]:
-    """The numbers that an environment variable names: `all`, or numbers and ranges such as `3,17-20`."""
+    """The numbers that an environment variable names, such as `3,17-20`; without it a sample, or all if thorough."""
     wanted = os.environ.get(variable, "")
     if not wanted:
-        return [*default]
-    if wanted == "all":
-        return [*every]
+        return [*choose(default, every)]
     found: list[int] = []
     for part in wanted.split(","):
         first, _, last = part.partition("-")

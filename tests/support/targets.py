@@ -6,6 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -13,7 +14,7 @@ import yaml
 
 from nagaya.apiserver.server import ApiServer
 from nagaya.apiserver.web.request import Request
-from support.differential import Answer
+from support.differential import PAUSE, Answer
 
 
 class Embedded:
@@ -37,6 +38,9 @@ class Embedded:
         for _ in range(3):
             await asyncio.sleep(0)
             await self._server.settled()
+
+    async def open_namespace(self, namespace: str) -> None:
+        await self.settle()
 
 
 class OverNetwork:
@@ -73,6 +77,12 @@ class OverNetwork:
 
     async def settle(self) -> None:
         await asyncio.sleep(self._patience)
+
+    async def open_namespace(self, namespace: str) -> None:
+        for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            where = f"/api/v1/namespaces/{namespace}/{path}"
+            while (await self.ask("GET", where, b"", {}, "admin")).status != HTTPStatus.OK:  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(PAUSE)
 
 
 def read(content: bytes) -> Any:

@@ -4,19 +4,18 @@ They are the judges of Nagaya's controllers twice over: all of them together sho
 them left out they show whether Nagaya's part can stand in its place. So each part is chosen by itself, while the custom
 resource definitions are upstream's throughout.
 
-Everything is on loopback ports that are free, but for one thing that upstream fixes: the in-memory provider serves its
-clusters on ports 19000 and 20000 onwards. Two of them on one machine would collide, so whoever wants that part waits
-for the one who has it.
+Everything is on loopback ports that are free, but for one thing that upstream fixes: the in-memory provider listens at
+port 19000 of all addresses, and serves its clusters from port 20000 on. Two of them on one machine would collide, so
+whoever wants that part waits for the one who has it, in whichever test run that is.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import http.client
 import shutil
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, get_args
@@ -26,9 +25,10 @@ import pytest
 from nagaya.binaries.errors import BinariesError
 from nagaya.binaries.installer import Binaries, Installer
 from nagaya.binaries.programs import EXTRAS
-from support.real import RealControlPlane
+from support.ports import free_ports, only_one
+from support.real import RealControlPlane, missing_program
 from support.real_certificates import Authority
-from support.real_processes import Processes, free_ports
+from support.real_processes import Processes
 from support.upstream_client import Client
 from support.upstream_definitions import (
     WEBHOOKS,
@@ -49,7 +49,9 @@ PROGRAMS: dict[Part, str] = {
     "infrastructure": "cluster-api-infrastructure-docker",
 }
 START_TIMEOUT = 120.0
-LOCK_TIMEOUT = 240.0
+IN_MEMORY_PORT = 19000
+IN_MEMORY_TIMEOUT = 600.0
+"""Seconds to wait for the in-memory provider: every worker of every test run on the machine may be before us."""
 
 
 class StartFailed(Exception):
@@ -64,7 +66,7 @@ def upstream_binaries() -> Binaries:
     except BinariesError as error:
         pytest.skip(f"upstream's Cluster API cannot be used: {error}")
     if missing:
-        pytest.skip(f"upstream's Cluster API is not installed (missing: {', '.join(missing)}): run `{command}`")
+        pytest.skip(missing_program(f"{', '.join(missing)} of upstream's Cluster API", command))
     return found
 
 
@@ -117,7 +119,7 @@ class UpstreamManagers:
     def __enter__(self) -> Self:
         with self._open:
             if "infrastructure" in self._parts:
-                self._open.enter_context(_only_one(self._binaries.path(PROGRAMS["infrastructure"])))
+                self._open.enter_context(only_one(IN_MEMORY_PORT, IN_MEMORY_TIMEOUT))
             self._processes = Processes("nagaya-upstream-")
             self._open.callback(self._processes.close)
             self._open.callback(self._keep_logs)
@@ -216,19 +218,3 @@ def _is_ready(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-@contextlib.contextmanager
-def _only_one(program: Path) -> Iterator[None]:
-    """Hold a program for oneself, as far as tests go; a killed holder loses it."""
-    with program.open("rb") as file:
-        deadline = time.monotonic() + LOCK_TIMEOUT
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StartFailed(f"another test has held {program} for {LOCK_TIMEOUT:.0f} s") from None
-                time.sleep(0.5)
-        yield

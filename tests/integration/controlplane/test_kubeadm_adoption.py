@@ -14,6 +14,7 @@ from integration.controlplane.kubeadm_cluster import (
     settled,
 )
 from support.lab import SECRETS, Lab, Scenario, owner
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 PURPOSES = ("ca", "etcd", "proxy", "sa")
@@ -53,6 +54,7 @@ def by_hand(cluster: KubeadmCluster) -> list[dict[str, Any]]:
     ]
 
 
+@both_servers
 def test_a_machine_and_its_authorities_are_adopted_as_they_are(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         cluster = KubeadmCluster("demo", lab.namespace)

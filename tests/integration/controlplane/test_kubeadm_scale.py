@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from integration.controlplane.kubeadm_cluster import KubeadmCluster, settled
 from support.lab import Lab, Scenario
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 
@@ -24,6 +25,7 @@ def test_one_machine_starts_the_cluster_and_workers_join_it(play: Play) -> None:
     play(scenario)
 
 
+@both_servers
 def test_a_control_plane_grows_shrinks_and_goes(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*KubeadmCluster("demo", lab.namespace, control_planes=3).manifests())

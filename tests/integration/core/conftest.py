@@ -1,20 +1,13 @@
-"""Scenarios that are played twice: on the embedded server on virtual time, and on the real one on the clock."""
+"""Scenarios with all controllers, on the embedded server and on the real one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.lab import Scenario, play_embedded, play_real
-
-Play = Callable[[Scenario], None]
+from support.servers import SERVERS, Play, player
 
 
-@pytest.fixture(params=["embedded", "real"])
+@pytest.fixture(params=SERVERS)
 def play(request: pytest.FixtureRequest) -> Play:
     """Plays a scenario."""
-    if request.param == "embedded":
-        return play_embedded
-    control_plane = request.getfixturevalue("real_control_plane")
-    return lambda scenario: play_real(control_plane, scenario)
+    return player(request)

@@ -17,11 +17,13 @@ from nagaya.api.cluster.annotations import (
 from nagaya.api.cluster.labels import MACHINE_DEPLOYMENT_NAME
 from support.lab import Lab, Scenario, owner, play_embedded
 from support.manifests.simulated import Manifest, Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
 
 
+@both_servers
 def test_the_scale_subresource_scales_and_annotated_machines_go_first(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=1).manifests())

@@ -11,6 +11,7 @@ import pytest
 from nagaya.kube.key import Key
 from support.lab import SECRETS, Lab, Scenario, condition, owner, play_embedded
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 from support.simulation import WRITES, chosen, shares
 
 Play = Callable[[Scenario], None]
@@ -19,6 +20,7 @@ DEPLOYMENT = "demo-workers"
 CONTROL_PLANE = "demo-control-plane-0"
 
 
+@both_servers
 def test_objects_go_in_phases_that_finalizers_hold_up(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=1).manifests())

@@ -11,6 +11,7 @@ from nagaya.kube.errors import NotFound
 from nagaya.kube.patches import Merge
 from support.lab import SECRETS, Lab, Scenario, condition
 from support.manifests.simulated import Manifest, Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 CONFIG_MAPS = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
@@ -22,6 +23,7 @@ data: {mode: VALUE}
 """
 
 
+@both_servers
 def test_resources_are_applied_to_the_clusters_that_are_selected(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await _source(lab, "first")

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from support.lab import Lab, Scenario
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 DOMAINS = [{"name": "east", "controlPlane": True}, {"name": "west", "controlPlane": False}]
 
 
+@both_servers
 def test_failure_domains_reach_the_cluster_and_machines_are_placed_in_theirs(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         demo = Simulated(

@@ -14,6 +14,7 @@ from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.patches import Merge
 from support.lab import NODES, Lab, Scenario, condition, message, play_embedded
 from support.manifests.simulated import CLUSTER_API, DEPLOYMENT_NAME, Manifest, Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
@@ -27,6 +28,7 @@ REQUESTS = Kind(REMEDIATION_GROUP, "v1", "Repair", "repairs", Untyped)
 TEMPLATES = Kind(REMEDIATION_GROUP, "v1", "RepairTemplate", "repairtemplates", Untyped)
 
 
+@both_servers
 def test_a_worker_whose_node_fails_a_check_is_replaced(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests(), _check(lab))

@@ -14,6 +14,7 @@ from nagaya.api.cluster.annotations import DISABLE_MACHINE_CREATE, REVISION
 from nagaya.api.cluster.taint import NODE_OUTDATED_REVISION
 from support.lab import Lab, Scenario, condition, holds, owner, play_embedded
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
@@ -22,6 +23,7 @@ NODE_LABEL = "demo.node.cluster.x-k8s.io/colour"
 NODE_ANNOTATION = "demo.node.cluster.x-k8s.io/shape"
 
 
+@both_servers
 def test_what_can_be_changed_in_place_reaches_machines_hosts_and_nodes_without_a_rollout(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests())
@@ -95,6 +97,7 @@ def test_what_can_be_changed_in_place_reaches_machines_hosts_and_nodes_without_a
     play(scenario)
 
 
+@both_servers
 def test_a_new_version_rolls_the_machines_one_by_one(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from support.lab import Lab, Scenario, condition, holds
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
@@ -51,6 +52,7 @@ def test_a_machine_deployment_scales_to_nothing_and_back(play: Play) -> None:
     play(scenario)
 
 
+@both_servers
 def test_a_foreground_deletion_takes_the_machine_deployment_last(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=2).manifests())

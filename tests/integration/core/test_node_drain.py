@@ -18,6 +18,7 @@ from nagaya.api.untyped import Untyped
 from nagaya.kube.patches import Merge
 from support.lab import Lab, Scenario, condition, message, play_embedded
 from support.manifests.simulated import CLUSTER_API, Manifest, Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
@@ -180,6 +181,7 @@ def test_a_machine_that_is_excluded_is_not_drained(play: Play) -> None:
     play(scenario)
 
 
+@both_servers
 def test_hooks_hold_the_deletion_up_before_the_drain_and_before_the_end(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         machine = await _machine(lab)

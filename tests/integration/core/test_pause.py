@@ -8,11 +8,13 @@ from collections.abc import Callable
 from nagaya.api.cluster.annotations import PAUSED
 from support.lab import Lab, Scenario, condition, holds
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 NAME = "demo-workers"
 
 
+@both_servers
 def test_nothing_of_a_paused_cluster_is_changed_until_it_goes_on(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=1).manifests())

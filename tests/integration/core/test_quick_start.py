@@ -10,6 +10,7 @@ from nagaya.api.cluster.cluster import FINALIZER as CLUSTER_FINALIZER
 from nagaya.api.cluster.machine import FINALIZER as MACHINE_FINALIZER
 from support.lab import KINDS, Lab, Scenario, holds
 from support.manifests.simulated import Simulated
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 
@@ -56,6 +57,7 @@ def test_every_object_belongs_to_the_next(play: Play) -> None:
     play(scenario)
 
 
+@both_servers
 def test_owners_and_finalizers_that_somebody_removed_come_back(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace, workers=1).manifests())
@@ -83,6 +85,7 @@ def test_owners_and_finalizers_that_somebody_removed_come_back(play: Play) -> No
     play(scenario)
 
 
+@both_servers
 def test_a_cluster_in_which_nothing_happens_is_not_written_to(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         await lab.create(*Simulated("demo", lab.namespace).manifests())

@@ -11,10 +11,12 @@ from nagaya.api.ipam.group import PROTECT_ADDRESS, PROTECT_POOL, RELEASE_ADDRESS
 from support.ipam import claim, cluster, pool
 from support.ipam_lab import counted, entries, given, gone, refused, served, told
 from support.lab import Lab, Scenario
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 
 
+@both_servers
 def test_a_claim_gets_an_address_with_owners_finalizers_and_labels(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         where = lab.namespace
@@ -114,6 +116,7 @@ def test_a_claim_gets_the_address_that_it_asks_for_or_a_reason(play: Play) -> No
     play(scenario)
 
 
+@both_servers
 def test_more_claims_than_one_look_serves_are_all_served(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         names = [f"c{number}" for number in range(130)]

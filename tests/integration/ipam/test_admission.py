@@ -12,6 +12,7 @@ from nagaya.kube.errors import ApiError
 from support.ipam import Manifest, claim, global_pool, pool
 from support.ipam_lab import gone, served
 from support.lab import KINDS, Lab, Scenario
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 
@@ -43,6 +44,7 @@ async def refusal(lab: Lab, made: Manifest) -> str:
     return str(caught.value)
 
 
+@both_servers
 def test_capmox_16_overlapping_pools_are_refused_with_the_name_of_the_other(checked: Play) -> None:
     async def scenario(lab: Lab) -> None:
         where = lab.namespace
@@ -58,6 +60,7 @@ def test_capmox_16_overlapping_pools_are_refused_with_the_name_of_the_other(chec
     checked(scenario)
 
 
+@both_servers
 def test_a_pool_in_use_is_neither_deleted_nor_shrunk(checked: Play) -> None:
     async def scenario(lab: Lab) -> None:
         where = lab.namespace

@@ -11,6 +11,7 @@ from nagaya.api.kind import Object
 from support.ipam import Manifest, claim, cluster, global_pool, pool
 from support.ipam_lab import counted, entries, given, gone, refused, served, told
 from support.lab import KINDS, NAMESPACES, Lab, Scenario
+from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
 GLOBAL = "GlobalInClusterIPPool"
@@ -96,6 +97,7 @@ def test_capmox_16_pools_that_came_to_overlap_share_no_address(play: Play) -> No
     play(scenario)
 
 
+@both_servers
 def test_a_global_pool_serves_all_namespaces_and_never_what_a_namespace_holds(play: Play) -> None:
     async def scenario(lab: Lab) -> None:
         where, name = lab.namespace, f"g-{uuid.uuid4().hex[:8]}"

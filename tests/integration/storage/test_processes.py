@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,16 +74,16 @@ async def test_another_process_can_make_a_backup_of_a_running_server(tmp_path: P
 
 
 @pytest.fixture
-def reachable(tmp_path: Path) -> Path:
-    """A directory that other users can get to."""
+def reachable() -> Iterator[Path]:
+    """A directory that other users can get to. Not one of pytest's: every run that starts closes their parent."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    for path in (tmp_path, *tmp_path.parents):
-        if path.owner() == "root" and path.stat().st_mode & 0o001 == 0:
-            if not path.is_relative_to("/tmp"):
-                pytest.skip(f"{path} is closed to other users")
-            path.chmod(path.stat().st_mode | 0o011)
-    return tmp_path
+    with tempfile.TemporaryDirectory(prefix="nagaya-reachable-") as name:
+        path = Path(name)
+        path.chmod(0o711)
+        if closed := [parent for parent in path.parents if parent.stat().st_mode & 0o001 == 0]:
+            pytest.skip(f"{closed[0]} is closed to other users")
+        yield path
 
 
 def refusal_for_nobody(directory: Path) -> str:

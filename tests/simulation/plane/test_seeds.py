@@ -15,7 +15,7 @@ from support.plane.shrinking import shortened
 from support.plane.story import told
 from support.simulation import SEEDS, chosen
 
-USUAL = range(1, 201)
+USUAL = range(1, 61)
 SHARE = 5
 
 

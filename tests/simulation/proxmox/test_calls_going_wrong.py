@@ -1,17 +1,18 @@
 """Each call to Proxmox VE fails once, hangs, loses its reply, or fails for a while: it takes longer, and ends the same.
 
-Each phase of a cluster's life meets the mishap anew. By default a case plays the creation, the deletion and one of the
-phases between them, another one for each case in turn; `NAGAYA_SIMULATE_PHASES=all` plays all of them.
+Each phase of a cluster's life meets the fault again. In `make test` each call that changes something fails for a while
+and loses its reply, some go wrong in one more way; each call that only reads goes wrong in one way; and a case plays
+the creation, the deletion and one of the phases between them. `make test-all` plays all combinations.
 """
 
 from __future__ import annotations
 
-import os
+import itertools
 
 import pytest
 
 from support.proxmox_town import Town, play, town
-from support.proxmox_town_calls import CALLS, CHANGES, CONFIGURE
+from support.proxmox_town_calls import CALLS, CHANGES, CONFIGURE, READS
 from support.proxmox_town_life import (
     CREATE,
     DELETE,
@@ -28,8 +29,8 @@ from support.proxmox_town_life import (
 from support.proxmox_town_manifests import Shop
 from support.proxmox_town_mishaps import FAILURE, Mishap, Mode
 from support.proxmox_town_ways import short
+from support.thoroughness import choose
 
-PHASES = "NAGAYA_SIMULATE_PHASES"
 BETWEEN = ((SCALE_UP, SCALE_DOWN), (ROLL,), (UPGRADE,), (HEAL,))
 UNTOLD = frozenset(
     {
@@ -47,15 +48,22 @@ UNTOLD = frozenset(
 """Calls whose failure keeps nobody from anything at first, so that nothing has to be said of it."""
 INSTEAD = {"GET /nodes/{node}/qemu/{vmid}/config": "could not be read"}
 """Calls whose failure is told in words of their own: why each host cannot have the machine."""
-CASES = [(call, mode, 0) for call in CALLS for mode in Mode] + [
+EVERY = [(call, mode, 0) for call in CALLS for mode in Mode] + [
     (CONFIGURE, mode, skip) for skip in (1, 2) for mode in (Mode.FAILS, Mode.REPLY_LOST)
 ]
+USUAL = (Mode.FAILS_FOR_A_WHILE, Mode.REPLY_LOST)
+SAMPLE = [
+    *((call, mode, 0) for call, mode in zip(READS, itertools.cycle(Mode), strict=False)),
+    *((call, mode, 0) for call in CHANGES for mode in USUAL),
+    *((call, mode, 0) for call, mode in zip(CHANGES[::3], (Mode.FAILS, Mode.HANGS, Mode.CLOSED), strict=True)),
+    (CONFIGURE, Mode.REPLY_LOST, 1),
+    (CONFIGURE, Mode.FAILS, 2),
+]
+CASES = choose(SAMPLE, EVERY)
 
 
 def _phases(number: int) -> tuple[Phase, ...]:
-    if os.environ.get(PHASES) == "all":
-        return LIFE
-    return (CREATE, *BETWEEN[number % len(BETWEEN)], DELETE)
+    return choose((CREATE, *BETWEEN[number % len(BETWEEN)], DELETE), LIFE)
 
 
 @pytest.mark.parametrize(

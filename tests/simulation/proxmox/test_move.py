@@ -1,7 +1,7 @@
 """A cluster that moves to another management API: its machines notice nothing, and nothing is lost on the way.
 
-The move is killed at some of its writes, before or after they take effect, and done again. `NAGAYA_SIMULATE_WRITES=all`
-plays each write.
+The move is killed at some of its writes, before or after they take effect, and done again. `make test-all` plays each
+write.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from support.proxmox_town import Town, play, town
 from support.proxmox_town_layout import grants, taken
 from support.proxmox_town_life import CREATE, DELETE, HEAL, SCALE_DOWN, SCALE_UP, Phase, live
 from support.proxmox_town_manifests import Shop
+from support.thoroughness import spread
 
 LACKING = 200.0
 """Seconds for which it is missing."""
@@ -25,7 +26,7 @@ INVISIBLE = {("/pool/images", "VM.Audit"): "TemplateNotFound"}
 """What cannot be told from things that are not there: no list says that it leaves something out."""
 PAUSE, WAITED, SEEN = 300.0, 600.0, 90.0
 """Seconds: a pause that has grown, how long that takes, and how soon it is over once it need not be."""
-NEEDED = [each for each in grants() if each not in DISPENSABLE]
+NEEDED = spread([grant for grant in grants() if grant not in DISPENSABLE], 7)
 
 
 @pytest.mark.parametrize(("path", "privilege"), NEEDED, ids=[f"{path}-{name}" for path, name in NEEDED])

@@ -11,9 +11,12 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from nagaya.controlplane.hosted.host.host import Host
+from nagaya.controlplane.hosted.host.processes import BALANCER
 from nagaya.controlplane.hosted.host.programs import Programs
+from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.supervision.errors import SupervisionError
 from nagaya.supervision.events import Listener
 from nagaya.supervision.place import Place
@@ -23,17 +26,26 @@ from nagaya.supervision.unit import Home, Life, Unit
 from nagaya.world import World
 from support.plane.machine_room import MachineRoom, Program, programs_folder, ready
 
+_DRAINING: Final = 1.0
+"""Seconds that a balancer takes."""
+
 
 class RoomHost(Host):
     """One process's view of the machine."""
 
     def __init__(self, room: MachineRoom, death: asyncio.Event, world: World) -> None:
         super().__init__(room.settings, world)
+        self._room = room
         self._supervisor = RoomSupervisor(room, death, world, self._heard)
 
     def programs(self, version: str, names: Collection[str]) -> Programs:
         """All are there."""
         return Programs({name: programs_folder(version) / name for name in names})
+
+    async def drained(self, folder: TenantFolder, names: Collection[str]) -> bool:
+        """A balancer that runs has sent all clients elsewhere after a moment."""
+        await asyncio.sleep(_DRAINING)
+        return f"{folder.path.name}.{BALANCER}" in self._room.programs
 
 
 class RoomSupervisor(Supervisor):

@@ -1,0 +1,45 @@
+"""Which tests one worker of pytest-xdist runs together (`--dist=loadscope`).
+
+A file of the real tier starts servers that its tests share, and all tests of `real_control_plane` share one server.
+Each starts once per run if one worker runs all of them. Every other test goes to the worker that is free.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+_ROOT = Path(__file__).parents[2]
+_SHARED_SERVER = "real_control_plane"
+"""The fixture, and the group of the tests that use it."""
+_ON_REAL_SERVER = re.compile(r"\[(?:[^\]]*-)?real(?:-[^\]]*)?\]$")
+"""The id of a scenario that runs on the real server (servers.py)."""
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Distributes tests by what they share."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+def scope_of(nodeid: str) -> str:
+    """The name of the group that a test belongs to; its own id if it shares nothing."""
+    file = nodeid.split("::")[0]
+    if file.startswith("tests/real/"):
+        return _SHARED_SERVER if _uses_shared_server(file) else file
+    return _SHARED_SERVER if _ON_REAL_SERVER.search(nodeid) else nodeid
+
+
+@cache
+def _uses_shared_server(file: str) -> bool:
+    return f"{_SHARED_SERVER}:" in (_ROOT / file).read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
