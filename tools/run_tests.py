@@ -1,0 +1,308 @@
+"""Runs what is behind `make check`, `make test` and `make test-all`, several commands at a time, and prints the cost.
+
+Two processors are the target. Tiers that wait (real servers, processes, documentation) run next to tiers that compute
+(unit, simulation), in separate pytest processes. The computing tiers have a lower priority, so that they fill the gaps
+and do not delay the servers that the others wait for. Each pytest process records its tests (`--times`, see
+tests/support/costs.py); the table, the slowest tests and the summary of skipped tests come from these records.
+
+Nothing is installed, downloaded or built here: the Makefile does that first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+PROCESSORS = os.cpu_count() or 2
+TIERS = ("unit", "simulation", "integration", "real", "docs")
+QUICK_CPU, QUICK_WALL = 0.04, 0.2
+"""Seconds above which `make check` leaves a unit test out."""
+LONG = 5.0
+"""Seconds above which a test states its reason with `@pytest.mark.long`."""
+SLOWEST = 10
+NOT_INSTALLED = "missing program: "
+"""How the reason of a test begins that was skipped for want of a program (tests/support/real.py)."""
+BUILD_MINUTES = 20
+PROGRESS_INTERVAL = 30.0
+GRACE = 15.0
+"""Seconds that interrupted children have to end their own processes."""
+POLL = 0.1
+
+
+@dataclass(slots=True)
+class Step:
+    """One command, and how it ended."""
+
+    name: str
+    command: Sequence[str]
+    nice: int = 0
+    began: float = 0.0
+    seconds: float = 0.0
+    code: int | None = None
+    child: subprocess.Popen[bytes] | None = None
+    output: Path = field(default_factory=Path)
+
+    def start(self, folder: Path) -> None:
+        """Start the command in a process group of its own; its output goes to a file."""
+        self.output = folder / self.name.replace(" ", "-")
+        self.began = time.monotonic()
+        command = ["nice", "-n", str(self.nice), *self.command] if self.nice else self.command
+        with self.output.open("wb") as output:
+            self.child = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+
+    def has_ended(self) -> bool:
+        """Whether the command has ended; keeps its code and its time when it has."""
+        if self.child is None or self.code is not None:
+            return self.code is not None
+        self.code = self.child.poll()
+        self.seconds = time.monotonic() - self.began
+        return self.code is not None
+
+
+def run(chains: Sequence[Sequence[Step]], folder: Path) -> bool:
+    """Run the steps of each chain one after the other, and the chains next to each other.
+
+    Prints each step as it ends, with its output if it failed. Returns whether all succeeded. Ctrl-C ends all of them.
+    """
+    steps = [step for chain in chains for step in chain]
+    progress = Progress(folder)
+    try:
+        while True:
+            for chain in chains:
+                for step in chain:
+                    if step.code is not None:
+                        continue
+                    if step.child is None:
+                        step.start(folder)
+                    elif step.has_ended():
+                        progress.ended(step)
+                        continue
+                    break
+            if all(step.code is not None for step in steps):
+                return not any(step.code for step in steps)
+            progress.tick()
+            time.sleep(POLL)
+    except BaseException:
+        _stop([step.child for step in steps if step.child is not None and step.code is None])
+        raise
+
+
+def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Interrupt the children, which then end the servers that they started; kill what is left after a while."""
+    end = time.monotonic() + GRACE
+    for sent in (signal.SIGINT, signal.SIGKILL):
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, sent)
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.1, end - time.monotonic()))
+
+
+class Progress:
+    """Prints what happens while the steps run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._began = self._spoke = time.monotonic()
+        self._shown = 0
+
+    def ended(self, step: Step) -> None:
+        """Print one line for a step, and all of its output if it failed."""
+        if step.code != 0:
+            print(f"\n{step.output.read_text(errors='replace').rstrip()}\n")
+        print(f"{'ok' if step.code == 0 else 'FAILED':<6} {step.name:<28} {step.seconds:6.1f} s", flush=True)
+
+    def tick(self) -> None:
+        """Print the number of tests every half minute, and the names of those that failed since."""
+        now = time.monotonic()
+        if now - self._spoke < PROGRESS_INTERVAL:
+            return
+        self._spoke = now
+        records = read_records(self._folder)
+        for record in records[self._shown :]:
+            if record["outcome"] == "failed":
+                print(f"FAILED {record['test']}")
+        self._shown = len(records)
+        print(f"...    {now - self._began:.0f} s, {len(records):,} tests", flush=True)
+
+
+def read_records(folder: Path) -> list[dict[str, Any]]:
+    """All records in the order in which the tests ended, as far as that is known; an unfinished line is left out."""
+    files = sorted(folder.glob("*.jsonl"))
+    lines = (line for file in files for line in file.read_text().splitlines(keepends=True))
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def lint(paths: Sequence[str]) -> list[Step]:
+    """Format, lint and import contracts."""
+    return [
+        Step("ruff format", [f"{BIN}/ruff", "format", "--check", "--quiet", *paths]),
+        Step("ruff check", [f"{BIN}/ruff", "check", "--quiet", *paths]),
+        Step("import contracts", [f"{BIN}/lint-imports", "--no-logo"]),
+    ]
+
+
+def types() -> Step:
+    """The types of the whole package; mypy's cache makes a small change cheap."""
+    return Step("types", [f"{BIN}/mypy"])
+
+
+def pytest(name: str, folder: Path, *arguments: str, nice: int = 0) -> Step:
+    """One pytest process."""
+    times = folder / f"{name.replace(' ', '-')}.jsonl"
+    return Step(name, [f"{BIN}/pytest", "-q", "--times", str(times), *arguments], nice=nice)
+
+
+def check(package: str, folder: Path) -> bool:
+    """Everything that is fast; with a package only what concerns it."""
+    if not package:
+        # Rewriting the assertions of all tests takes longer than most tests: only those that fail need it.
+        quick = ("-n", str(PROCESSORS), "--assert=plain", "-m", "not slow", "tests/unit")
+        passed = run([[types()], lint(["."]), [pytest("unit tests", folder, *quick)]], folder)
+        failed = [record["test"] for record in read_records(folder) if record["outcome"] == "failed"]
+        if failed:
+            run([[pytest("failed tests again", folder, *failed)]], folder)
+        return passed
+    name = package.strip("/").removeprefix("src/nagaya/").removeprefix("tests/unit/").removesuffix(".py")
+    name = name.removeprefix("nagaya.").replace(".", "/")
+    folders = (ROOT / "src/nagaya", ROOT / "tests/unit")
+    found = [path for root in folders for path in (root / name, root / f"{name}.py") if path.exists()]
+    if not found:
+        sys.exit(f"PKG={package}: there is no such package or file in src/nagaya or tests/unit.")
+    # The tests of a module are beside those of its package.
+    beside = (found[-1], *(folders[1] / name).parents)
+    tests = next(path for path in beside if path.exists() and path.is_relative_to(folders[1]))
+    quick = ("-m", "not slow", "tests/unit" if tests == folders[1] else str(tests))
+    return run([[*lint([str(path) for path in found]), types()], [pytest("unit tests", folder, *quick)]], folder)
+
+
+def test(folder: Path) -> bool:
+    """Every tier."""
+    random = []
+    if os.environ.get("NAGAYA_TEST_ALL"):
+        random = [f"--hypothesis-seed={secrets.randbits(32)}"]
+        print(f"Property tests draw new examples; to draw the same ones again: {random[0]}", flush=True)
+    computing = pytest(
+        "unit and simulation",
+        folder,
+        *("-n", str(PROCESSORS), "--dist=worksteal", *random),
+        *("tests/unit", "tests/simulation"),
+        nice=10,
+    )
+    waiting = pytest(
+        "integration, real and docs",
+        folder,
+        *("-n", str(2 * PROCESSORS), "--dist=loadscope", *random),
+        *("tests/docs", "tests/real", "tests/integration"),  # the longest first
+    )
+    return run([[waiting], [*lint(["."]), types(), computing]], folder)
+
+
+def slow_tests(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Unit tests that are too expensive for `make check`; of a parametrised test the most expensive case counts."""
+    expensive = (record["test"] for record in records if record["cpu"] > QUICK_CPU or record["seconds"] > QUICK_WALL)
+    return sorted({test.split("[")[0] for test in expensive if test.startswith("tests/unit/")})
+
+
+def print_table(records: Sequence[dict[str, Any]], wall: float) -> None:
+    """What each tier costs, and the slowest tests."""
+    by_tier = defaultdict(list)
+    for record in records:
+        by_tier[record["test"].split("/")[1]].append(record)
+    print(f"\n{'tier':<14}{'tests':>8}{'skipped':>9}{'failed':>8}{'seconds':>9}{'CPU s':>8}")
+    for tier in [*(name for name in TIERS if name in by_tier), "all"]:
+        rows = records if tier == "all" else by_tier[tier]
+        counts = [sum(row["outcome"] == outcome for row in rows) for outcome in ("skipped", "failed")]
+        spent = [sum(row[key] for row in rows) for key in ("seconds", "cpu")]
+        print(f"{tier:<14}{len(rows):>8,}{counts[0]:>9,}{counts[1]:>8,}{spent[0]:>9,.0f}{spent[1]:>8,.0f}")
+    print(f"{'wall time':<39}{wall:>9,.0f}")
+    slowest = sorted(records, key=lambda record: -record["seconds"])
+    print(f"\nThe {SLOWEST} slowest tests:")
+    for record in slowest[:SLOWEST]:
+        print(f"{record['seconds']:7.1f} s  {record['test']}")
+    unexplained = [record for record in slowest if record["seconds"] > LONG and not record["stated"]]
+    if unexplained:
+        files = sorted({record["test"].split("::")[0] for record in unexplained})
+        print(f"\n{len(unexplained)} tests took more than {LONG:g} s without @pytest.mark.long(reason), in:")
+        print("\n".join(f"  {file}" for file in files))
+
+
+def print_skipped(records: Sequence[dict[str, Any]], *, required: bool) -> bool:
+    """The last line: which tests did not run because of missing programs. Returns whether that is acceptable."""
+    missing = [record for record in records if record["reason"].startswith(NOT_INSTALLED)]
+    others = defaultdict(int)
+    for record in records:
+        if record["outcome"] == "skipped" and record not in missing:
+            others[record["reason"]] += 1
+    print()
+    for reason, count in sorted(others.items()):
+        print(f"skipped: {count} x {reason}")
+    passed, failed, skipped = (
+        sum(row["outcome"] == word for row in records) for word in ("passed", "failed", "skipped")
+    )
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    if missing:
+        print(
+            f"{'FAILED: ' if required else ''}{len(missing)} tests of the real tier were skipped: the real Kubernetes "
+            f"programs are not on this machine and cannot be downloaded. `make kubernetes` builds them, once, in about "
+            f"{BUILD_MINUTES} minutes on two processors."
+        )
+    return not (missing and required)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    checking = commands.add_parser("check", help="lint, types, import contracts and quick unit tests")
+    checking.add_argument("package", nargs="?", default="", help="check only this package or path, such as core")
+    testing = commands.add_parser("test", help="lint, types and every tier of tests")
+    testing.add_argument("--require-real", action="store_true", help="fail if the real programs are missing")
+    testing.add_argument("--records", type=Path, metavar="FOLDER", help="keep the records of all tests in this folder")
+    listing = commands.add_parser("slow", help="print what belongs into tests/unit/slow.txt")
+    listing.add_argument("records", type=Path, help="folder with records of a quiet run of tests/unit (--times)")
+    arguments = parser.parse_args()
+    if arguments.command == "slow":
+        print("\n".join(slow_tests(read_records(arguments.records))))
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell that starts this in the background ignores Ctrl-C
+        signal.signal(number, signal.default_int_handler)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="nagaya-tests-") as name:
+        folder = Path(name)
+        try:
+            passed = check(arguments.package, folder) if arguments.command == "check" else test(folder)
+        except KeyboardInterrupt:
+            sys.exit(130)
+        wall = time.monotonic() - began
+        if arguments.command == "test":
+            records = read_records(folder)
+            if arguments.records:
+                shutil.copytree(folder, arguments.records, dirs_exist_ok=True)
+            print_table(records, wall)
+            passed = print_skipped(records, required=arguments.require_real) and passed
+        else:
+            print(f"{'ok' if passed else 'FAILED':<6} {'all':<28} {wall:6.1f} s")
+    sys.exit(0 if passed else 1)
+
+
+if __name__ == "__main__":
+    main()
