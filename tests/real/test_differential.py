@@ -41,7 +41,7 @@ async def real(control_plane: RealControlPlane) -> AsyncIterator[OverNetwork]:
     async with aiohttp.ClientSession() as session:
         context = control_plane.ssl_context(None)
         tokens = {"admin": control_plane.tokens["admin-by-token"], "bob": control_plane.tokens["bob"]}
-        yield OverNetwork(session, control_plane.url, context, 0.5, tokens)
+        yield OverNetwork(session, control_plane.url, context, tokens)
 
 
 @pytest.mark.parametrize("scenario", _CORPUS, ids=[each.id for each in _CORPUS])

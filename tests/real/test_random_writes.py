@@ -373,7 +373,7 @@ def pair(real_control_plane: RealControlPlane) -> Iterator[Pair]:
         server = runner.run(ApiServer.start(Config(tokens={"admin": User("admin", "1", ("system:masters",))})))
         session = runner.run(open_session())
         tokens = {"admin": real_control_plane.tokens["admin-by-token"]}
-        real = OverNetwork(session, real_control_plane.url, real_control_plane.ssl_context(None), 0.0, tokens)
+        real = OverNetwork(session, real_control_plane.url, real_control_plane.ssl_context(None), tokens)
         embedded = Embedded(server)
         runner.run(prepare(embedded))
         runner.run(prepare(real))

@@ -11,8 +11,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,7 +41,8 @@ class Step:
     headers: Mapping[str, str] = field(default_factory=dict)
     save: Mapping[str, str] = field(default_factory=dict)  # name -> path in the answer, such as metadata.uid
     user: str = "admin"
-    settle: bool = False  # wait for what controllers do because of the steps before
+    settle: bool = False  # repeat the request until controllers have done what the steps before cause
+    wait: str = ""  # a key of `Target.wait_for`: wait first until that controller has observed the steps before
 
 
 @dataclass(slots=True)
@@ -76,7 +77,11 @@ class Target(Protocol):
         ...
 
     async def settle(self) -> None:
-        """Give controllers time to do their work."""
+        """Let controllers finish, if the server can tell when they have."""
+        ...
+
+    async def wait_for(self, controller: str, namespace: str) -> None:
+        """Wait until a controller has observed all writes so far: `definitions` or `garbage collector`."""
         ...
 
     async def open_namespace(self, namespace: str) -> None:
@@ -88,7 +93,17 @@ def scenarios() -> Iterator[Scenario]:
     """The whole corpus."""
     for path in sorted(CORPUS.glob("*.yaml")):
         for entry in yaml.safe_load(path.read_text()) or []:
-            yield Scenario(entry["name"], [_step(each) for each in entry["steps"]], path.stem)
+            yield Scenario(entry["name"], [*_steps(entry["steps"])], path.stem)
+
+
+def _steps(entries: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+    wait = ""
+    for entry in entries:
+        if "wait" in entry:
+            wait = entry["wait"]
+        else:
+            yield replace(_step(entry), wait=wait)
+            wait = ""
 
 
 def _step(entry: Mapping[str, Any]) -> Step:
@@ -108,8 +123,9 @@ async def play(
 ) -> list[Answer]:
     """Send a scenario's requests and return what came back. The namespace is created first and removed after.
 
-    With `is_expected`, requests before which a scenario lets controllers do their work are repeated until the answer is
-    the expected one, or for PATIENCE. That is safe for reads, and for writes that were refused.
+    With `is_expected`, requests that depend on the work of controllers are repeated until the answer is the expected
+    one, or for PATIENCE. That is safe for reads, and for writes that were refused. Where the effect of a request
+    depends on what a controller has observed before, repeating does not help: such a step is preceded by `wait`.
     """
     headers = {"Content-Type": "application/json", "User-Agent": "corpus/1"}
     made = json.dumps({"metadata": {"name": namespace}}).encode()
@@ -119,8 +135,9 @@ async def play(
     answers = []
     try:
         for number, step in enumerate(scenario.steps):
-            # Nothing can be repeated of a deletion whose effect depends on what controllers have seen before.
-            if step.settle and (is_expected is None or step.method == "DELETE"):
+            if step.wait:
+                await target.wait_for(step.wait, namespace)
+            if step.settle and is_expected is None:
                 await target.settle()
             body = _fill(step.body, saved)
             raw = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()

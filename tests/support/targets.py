@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -39,6 +40,9 @@ class Embedded:
             await asyncio.sleep(0)
             await self._server.settled()
 
+    async def wait_for(self, controller: str, namespace: str) -> None:
+        await self.settle()
+
     async def open_namespace(self, namespace: str) -> None:
         await self.settle()
 
@@ -51,13 +55,11 @@ class OverNetwork:
         session: aiohttp.ClientSession,
         url: str,
         context: ssl.SSLContext,
-        patience: float,
         tokens: Mapping[str, str] | None = None,
     ) -> None:
         self._session = session
         self._url = url
         self._context = context
-        self._patience = patience
         self._tokens = tokens or {}
 
     async def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], user: str) -> Answer:
@@ -76,7 +78,50 @@ class OverNetwork:
             return Answer(response.status, read(content), list(warnings), response.headers.get("Content-Type", ""))
 
     async def settle(self) -> None:
-        await asyncio.sleep(self._patience)
+        """Nothing: the server does not tell. Requests are repeated instead, or preceded by `wait_for`."""
+
+    async def wait_for(self, controller: str, namespace: str) -> None:
+        await {"definitions": self._wait_for_definitions, "garbage collector": self._wait_for_garbage_collector}[
+            controller
+        ](namespace)
+
+    async def _wait_for_definitions(self, namespace: str) -> None:
+        """Wait until requests are served by the definitions as they are stored now.
+
+        The server observes definitions in the order of their writes, and its handler of custom resources causes the
+        Established condition. So a definition that is established was observed after all earlier writes. None of its
+        versions is served: discovery does not list it.
+        """
+        group = f"{namespace}.canary.example.com"
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        version = {"name": "v1", "served": False, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        names = {"plural": "canaries", "singular": "canary", "kind": "Canary"}
+        spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+        await self._write("POST", path, {"metadata": {"name": f"canaries.{group}"}, "spec": spec})
+        while True:
+            answer = await self.ask("GET", f"{path}/canaries.{group}", b"", {}, "admin")
+            conditions = (answer.body.get("status") or {}).get("conditions") or []
+            if any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+                break
+            await asyncio.sleep(PAUSE)
+        await self._write("DELETE", f"{path}/canaries.{group}")
+        await self._until_gone(f"{path}/canaries.{group}")
+
+    async def _wait_for_garbage_collector(self, namespace: str) -> None:
+        """Wait until the collector knows all Secrets so far: it removes one whose owner never existed."""
+        path = f"/api/v1/namespaces/{namespace}/secrets"
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": str(uuid.uuid4())}
+        await self._write("POST", path, {"metadata": {"name": "canary", "ownerReferences": [owner]}})
+        await self._until_gone(f"{path}/canary")
+
+    async def _write(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
+        raw = b"" if body is None else json.dumps(body).encode()
+        answer = await self.ask(method, path, raw, {"Content-Type": "application/json"} if raw else {}, "admin")
+        assert answer.status < HTTPStatus.BAD_REQUEST, answer.body
+
+    async def _until_gone(self, path: str) -> None:
+        while (await self.ask("GET", path, b"", {}, "admin")).status != HTTPStatus.NOT_FOUND:  # noqa: ASYNC110 - it is elsewhere
+            await asyncio.sleep(PAUSE)
 
     async def open_namespace(self, namespace: str) -> None:
         for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):

@@ -35,6 +35,7 @@ from nagaya.supervision.status import State
 from nagaya.world import SystemClock, World
 from support.hosting import end_tenants
 from support.real_processes import free_ports
+from support.waiting import eventually
 
 UID = "355ba8b8-c8fd-40d6-92d6-8e90aaaf6302"
 OLD, NEW = "v1.35.4", "v1.36.3"
@@ -119,7 +120,7 @@ class Site:
         await self.host.start()
 
     async def settled(self) -> None:
-        await until(lambda: all(status.state is State.READY for status in self.host.processes(UID).values()))
+        await eventually(lambda: all(status.state is State.READY for status in self.host.processes(UID).values()))
 
     async def upgrade(self) -> None:
         """Exchange both API servers, one after the other."""
@@ -138,11 +139,11 @@ class Site:
         makers_by_name = {f"{kind} {number}": make for kind, make in makers.items() for number in range(CLIENTS)}
         self._clients = [asyncio.create_task(self._work(name, make)) for name, make in makers_by_name.items()]
         everybody = {*makers_by_name}
-        await until(lambda: set(self.succeeded) == everybody)
+        await eventually(lambda: set(self.succeeded) == everybody)
         try:
             yield
             self.succeeded.clear()
-            await until(lambda: set(self.succeeded) == everybody)
+            await eventually(lambda: set(self.succeeded) == everybody)
         finally:
             self._over = True
             async with asyncio.timeout(LIMIT):
@@ -213,12 +214,6 @@ class Site:
                 await asyncio.sleep(0.01)
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LIMIT):
-        while not holds():  # noqa: ASYNC110 - another process is looked at
-            await asyncio.sleep(0.02)
-
-
 @asynccontextmanager
 async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
     task = asyncio.create_task(work)
@@ -272,9 +267,9 @@ async def test_a_balancer_that_dies_during_an_exchange_is_waited_for(site: Site)
     """Connections end with the balancer. No request reaches an API server that refuses it, all the same."""
 
     async def kill() -> None:
-        await until(lambda: bool(site.written().get("leaving")))
+        await eventually(lambda: bool(site.written().get("leaving")))
         os.kill(site.pid("balancer"), signal.SIGKILL)
-        await until(lambda: bool(site.written().get("closed")))
+        await eventually(lambda: bool(site.written().get("closed")))
         os.kill(site.pid("balancer"), signal.SIGKILL)
         await asyncio.Event().wait()
 
@@ -289,13 +284,13 @@ async def test_a_balancer_that_dies_during_an_exchange_is_waited_for(site: Site)
 async def test_a_nagaya_that_ends_during_an_exchange_interrupts_nobody(site: Site, state: str) -> None:
     async with site.load():
         exchange = asyncio.create_task(site.upgrade())
-        await until(lambda: bool(site.written().get(state)))
+        await eventually(lambda: bool(site.written().get(state)))
         exchange.cancel()
         with suppress(asyncio.CancelledError):
             await exchange
         site.succeeded.clear()
         # Clients go on without Nagaya, those of HTTP/2 too.
-        await until(lambda: min(site.succeeded[f"http2 {number}"] for number in range(CLIENTS)) > 20)
+        await eventually(lambda: min(site.succeeded[f"http2 {number}"] for number in range(CLIENTS)) > 20)
         await site.restart_nagaya()
         # As after every start: everything is claimed, and what has changed is exchanged.
         for version in (OLD, NEW):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -84,13 +83,6 @@ class _File(apsw.VFSFile):
     def xSync(self, flags: int) -> None:
         self._disk.check_sync()
         super().xSync(flags)
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for what happens in a timer or in the writer thread of a store, neither of which tells anybody."""
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.001)
 
 
 def as_after_a_kill(directory: Path, into: Path) -> Path:

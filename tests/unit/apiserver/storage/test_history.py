@@ -8,7 +8,8 @@ import apsw
 import pytest
 
 from nagaya.apiserver.storage import ANY, Compacted, Retention, Store, open_store
-from unit.apiserver.storage.storage_world import ManualClock, encoded, eventually
+from support.waiting import eventually
+from unit.apiserver.storage.storage_world import ManualClock, encoded
 
 SOON = Retention(window_seconds=300, interval_seconds=0.001)
 

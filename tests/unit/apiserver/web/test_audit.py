@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from nagaya.apiserver.web.audit_file import AuditFile
 from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request
 from support.in_process import Api
+from support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -169,21 +171,17 @@ async def test_the_file_is_turned_over_when_it_is_large_and_the_oldest_goes(tmp_
 
 async def test_adding_a_line_does_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = AuditFile(tmp_path / "log", turn_at=10**9, keep=1)
-    real = os.write
+    real, disk_is_ready = os.write, threading.Event()
 
-    def slow(descriptor: int, data: bytes) -> int:
-        import time
-
-        time.sleep(0.2)
+    def blocked(descriptor: int, data: bytes) -> int:
+        assert disk_is_ready.wait(60)
         return real(descriptor, data)
 
-    monkeypatch.setattr(os, "write", slow)
-    loop = asyncio.get_running_loop()
-    began = loop.time()
+    monkeypatch.setattr(os, "write", blocked)
     for _ in range(1000):
         file.add(b"line\n")
         await asyncio.sleep(0)
-    assert loop.time() - began < 0.15
+    disk_is_ready.set()
     await file.close()
     assert len((tmp_path / "log").read_bytes().splitlines()) == 1000
 
@@ -193,7 +191,8 @@ async def test_lines_wait_while_the_disk_is_full_and_none_is_cut_off(
 ) -> None:
     monkeypatch.setattr("nagaya.apiserver.web.audit_file._RETRY", 0.02)
     file = AuditFile(tmp_path / "log", turn_at=10**9, keep=1)
-    real, full = os.write, True
+    real, cut_off, full = os.write, os.ftruncate, True
+    sizes = []
 
     def limited(descriptor: int, data: bytes) -> int:
         if full:
@@ -201,14 +200,18 @@ async def test_lines_wait_while_the_disk_is_full_and_none_is_cut_off(
             raise OSError(28, "No space left on device")
         return real(descriptor, data)
 
+    def noted(descriptor: int, length: int) -> None:
+        cut_off(descriptor, length)
+        sizes.append(os.fstat(descriptor).st_size)
+
     monkeypatch.setattr(os, "write", limited)
+    monkeypatch.setattr(os, "ftruncate", noted)
     file.add(b"first\n")
-    await asyncio.sleep(0.2)
-    assert (tmp_path / "log").read_bytes() == b""
+    await eventually(lambda: len(sizes) > 1)
+    assert set(sizes) == {0}
+    assert caplog.text.count("cannot be written (No space left on device)") == 1
     file.add(b"second\n")
     full = False
-    await asyncio.sleep(0.2)
-    assert (tmp_path / "log").read_bytes() == b"first\nsecond\n"
-    assert "cannot be written (No space left on device)" in caplog.text
-    assert "is written again" in caplog.text
+    await eventually(lambda: "is written again" in caplog.text)
+    await eventually(lambda: (tmp_path / "log").read_bytes() == b"first\nsecond\n")
     await file.close()

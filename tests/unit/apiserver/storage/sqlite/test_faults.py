@@ -11,7 +11,8 @@ import pytest
 
 from nagaya.apiserver.storage import ABSENT, ANY, DataRefused, Record, StorageFailure, Store, open_store
 from nagaya.apiserver.storage.sqlite import database
-from unit.apiserver.storage.storage_world import Disk, ManualClock, as_after_a_kill, encoded, eventually
+from support.waiting import eventually
+from unit.apiserver.storage.storage_world import Disk, ManualClock, as_after_a_kill, encoded
 
 
 async def put(store: Store, key: str, content: object = None) -> Record:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.usages import Usage
 from nagaya.world import SystemClock
 from support.real_processes import free_ports
+from support.waiting import eventually
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ENDING = f"[+]ping ok\n[-]shutdown failed: reason withheld\n{'x' * 4000}"
@@ -128,9 +129,9 @@ class Front:
     async def close(self, server: ApiServer) -> None:
         """Go through both states, and wait until the balancer has confirmed them."""
         self.write(*self.servers, leaving=(server,))
-        await until(lambda: self.remaining(server) == 0)
+        await eventually(lambda: self.remaining(server) == 0)
         self.write(*self.servers, leaving=(server,), closed=(server,))
-        await until(lambda: self.is_closed(server))
+        await eventually(lambda: self.is_closed(server))
 
     async def kept(self) -> dict[str, Streams]:
         """A connection to each, on which enough was said to tell requests from greetings."""
@@ -141,12 +142,6 @@ class Front:
                 name = await self.client.ask(streams)
             found[name] = streams
         return found
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 - it is looked at from outside
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -257,7 +252,7 @@ async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says
             a.why_not, a.ready = ENDING, False
         else:
             stand.write(a, b, leaving=(a,))
-            await until(lambda: stand.remaining(a) == 1)
+            await eventually(lambda: stand.remaining(a) == 1)
         await asyncio.sleep(0.2)
 
         assert await stand.client.ask(kept["a"]) == "a"
@@ -265,9 +260,9 @@ async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says
         assert [await stand.client.ask(kept["b"]) for _ in range(3)] == ["b"] * 3
         assert {await stand.client.ask() for _ in range(4)} == {"b"}
         if not says_it_itself:
-            await until(lambda: stand.remaining(a) == 0)
+            await eventually(lambda: stand.remaining(a) == 0)
             stand.write(a, b)
-            await until(lambda: stand.status().get("leaving") == [])
+            await eventually(lambda: stand.status().get("leaving") == [])
             assert {await stand.client.ask() for _ in range(4)} == {"a", "b"} or a.served > 3
         for _, writer in kept.values():
             writer.close()
@@ -278,7 +273,7 @@ async def test_who_leaves_is_asked_if_there_is_nobody_else(tmp_path: Path) -> No
         a, b = stand.servers
         b.ready = False
         stand.write(a, b, leaving=(a,))
-        await until(lambda: stand.remaining(a) == 0)
+        await eventually(lambda: stand.remaining(a) == 0)
         await asyncio.sleep(0.2)
 
         assert {await stand.client.ask() for _ in range(3)} == {"a"}
@@ -289,7 +284,7 @@ async def test_a_closed_api_server_gets_no_connection_even_if_there_is_nobody_el
         a, b = stand.servers
         await stand.close(a)
         b.ready = False
-        await until(lambda: not any(each.ready for each in stand.balancer._candidates()))
+        await eventually(lambda: not any(each.ready for each in stand.balancer._candidates()))
         asking = asyncio.create_task(stand.client.ask())
         await asyncio.sleep(0.2)
         assert not asking.done()
@@ -304,12 +299,12 @@ async def test_an_api_server_is_not_closed_before_another_one_is_ready(tmp_path:
         a, b = stand.servers
         b.ready = False
         stand.write(a, b, leaving=(a,), closed=(a,))
-        await until(lambda: stand.remaining(a) == 0)
+        await eventually(lambda: stand.remaining(a) == 0)
         await asyncio.sleep(0.3)
         assert not stand.is_closed(a)
         b.ready = True
 
-        await until(lambda: stand.is_closed(a))
+        await eventually(lambda: stand.is_closed(a))
 
 
 async def test_an_api_server_is_closed_if_none_is_ready_itself_included(tmp_path: Path) -> None:
@@ -318,7 +313,7 @@ async def test_an_api_server_is_closed_if_none_is_ready_itself_included(tmp_path
         a.ready = b.ready = False
         stand.write(a, b, leaving=(a,), closed=(a,))
 
-        await until(lambda: stand.is_closed(a))
+        await eventually(lambda: stand.is_closed(a))
 
 
 async def test_an_api_server_is_not_closed_while_a_connection_is_left(tmp_path: Path) -> None:
@@ -326,12 +321,12 @@ async def test_an_api_server_is_not_closed_while_a_connection_is_left(tmp_path: 
         kept = await stand.kept()
         a, b = stand.servers
         stand.write(a, b, leaving=(a,), closed=(a,))
-        await until(lambda: stand.remaining(a) == 1)
+        await eventually(lambda: stand.remaining(a) == 1)
         await asyncio.sleep(0.3)
         assert not stand.is_closed(a)
         assert await stand.client.ask(kept["a"]) == "a"
 
-        await until(lambda: stand.is_closed(a))
+        await eventually(lambda: stand.is_closed(a))
         for _, writer in kept.values():
             writer.close()
 
@@ -348,19 +343,19 @@ async def test_a_connection_that_is_being_made_counts(tmp_path: Path) -> None:
             return await connect(make, host, port, **more)
 
         b.ready = False
-        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
         loop.create_connection = slow  # type: ignore[method-assign,assignment]
         asking = asyncio.create_task(stand.client.ask())
         await asyncio.sleep(0.1)
         b.ready = True
         stand.write(a, b, leaving=(a,), closed=(a,))
-        await until(lambda: stand.remaining(a) == 1)
-        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
+        await eventually(lambda: stand.remaining(a) == 1)
+        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
         assert not stand.is_closed(a)
         may_go_on.set()
 
         assert await asking == "b"
-        await until(lambda: stand.is_closed(a))
+        await eventually(lambda: stand.is_closed(a))
         assert a.served == 0
 
 
@@ -369,9 +364,9 @@ async def test_an_api_server_that_does_not_end_is_opened_again(tmp_path: Path, m
     async with front(tmp_path) as stand:
         a, b = stand.servers
         await stand.close(a)
-        await until(lambda: not stand.is_closed(a))
+        await eventually(lambda: not stand.is_closed(a))
         b.ready = False
-        await until(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
 
         assert await stand.client.ask() == "a"
         assert not stand.is_closed(a)  # only another generation closes it again
@@ -388,18 +383,18 @@ async def test_an_api_server_that_does_not_answer_stays_closed(tmp_path: Path, m
         assert stand.is_closed(a)
         a.answers.set()
 
-        await until(lambda: not stand.is_closed(a))
+        await eventually(lambda: not stand.is_closed(a))
 
 
 async def test_an_api_server_that_is_no_longer_listed_loses_its_connections(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
         kept = await stand.kept()
         stand.write(stand.servers[1])
-        await until(lambda: bool(stand.balancer._gone))
+        await eventually(lambda: bool(stand.balancer._gone))
         assert await stand.client.ask(kept["a"]) == "a"
         assert await kept["a"][0].read() == b""
 
-        await until(lambda: not stand.balancer._gone)
+        await eventually(lambda: not stand.balancer._gone)
         for _, writer in kept.values():
             writer.close()
 
@@ -410,11 +405,11 @@ async def test_an_api_server_that_is_back_gets_connections_when_it_has_said_that
         await stand.close(b)
         b.answers.clear()
         stand.write(a, b)
-        await until(lambda: stand.status().get("leaving") == [])
+        await eventually(lambda: stand.status().get("leaving") == [])
         assert [each.address[1] for each in stand.balancer._candidates()] == [a.port]
         b.answers.set()
 
-        await until(lambda: len(stand.balancer._candidates()) == 2)
+        await eventually(lambda: len(stand.balancer._candidates()) == 2)
 
 
 async def test_an_api_server_that_ends_goes_on_to_end_when_it_answers_no_more(
@@ -425,14 +420,14 @@ async def test_an_api_server_that_ends_goes_on_to_end_when_it_answers_no_more(
         a, _ = stand.servers
         a.why_not, a.ready = ENDING, False
         [watched] = [each for each, _ in stand.balancer._backends.values() if each.address[1] == a.port]
-        await until(lambda: watched.leaving)
+        await eventually(lambda: watched.leaving)
         a.answers.clear()
         await asyncio.sleep(0.5)
         assert watched.leaving
         a.ready = True
         a.answers.set()
 
-        await until(lambda: watched.ready and not watched.leaving)
+        await eventually(lambda: watched.ready and not watched.leaving)
 
 
 async def test_a_balancer_that_is_started_again_keeps_what_it_has_confirmed(tmp_path: Path) -> None:
@@ -442,7 +437,7 @@ async def test_a_balancer_that_is_started_again_keeps_what_it_has_confirmed(tmp_
         b.ready = False
         again = Balancer(str(stand.file))
         following = asyncio.create_task(again.follow())
-        await until(lambda: bool(again._backends))
+        await eventually(lambda: bool(again._backends))
         closed = [each.address[1] for each, _ in again._backends.values() if each.is_closed]
         assert stand.is_closed(a)
         following.cancel()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ from nagaya.supervision.spec import ProcessSpec
 from nagaya.supervision.status import ProcessStatus, State
 from nagaya.supervision.supervisor import Supervisor
 from nagaya.world import World
+from support.waiting import eventually
 
 UID = "355ba8b8-c8fd-40d6-92d6-8e90aaaf6302"
 FIRST, SECOND, FRONT = f"{UID}.kube-apiserver-0", f"{UID}.kube-apiserver-1", f"{UID}.balancer"
@@ -125,22 +125,16 @@ class FakeBalancer:
             await asyncio.sleep(0.01)
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110 - it is looked at from outside
-            await asyncio.sleep(0.01)
-
-
 async def test_draining_ends_when_the_balancer_has_confirmed_both_states(folder: TenantFolder) -> None:
     balancer = FakeBalancer(folder)
     draining = asyncio.create_task(drain(folder, {FIRST}))
-    await until(lambda: file(folder).leaving == (AT[FIRST],))
+    await eventually(lambda: file(folder).leaving == (AT[FIRST],))
     for count in (None, 2, 1):
         balancer.say(generation=8, count=count, closed=True)
         await asyncio.sleep(0.15)
         assert file(folder).closed == ()
     balancer.say(generation=8, count=0)
-    await until(lambda: file(folder).closed == (AT[FIRST],))
+    await eventually(lambda: file(folder).closed == (AT[FIRST],))
     balancer.say(generation=9, count=0)
     await asyncio.sleep(0.15)
     assert not draining.done()
@@ -159,7 +153,7 @@ async def test_a_status_of_an_earlier_exchange_confirms_nothing(folder: TenantFo
 async def test_an_api_server_that_cannot_be_closed_is_open_afterwards_and_still_leaves(folder: TenantFolder) -> None:
     balancer = FakeBalancer(folder)
     draining = asyncio.create_task(drain(folder, {FIRST}, timeout=0.5))
-    await until(lambda: file(folder).leaving == (AT[FIRST],))
+    await eventually(lambda: file(folder).leaving == (AT[FIRST],))
     balancer.say(generation=8, count=0)
 
     assert not await draining
