@@ -5,6 +5,9 @@ Two processors are the target. Tiers that wait (real servers, processes, documen
 and do not delay the servers that the others wait for. Each pytest process records its tests (`--times`, see
 tests/support/costs.py); the table, the slowest tests and the summary of skipped tests come from these records.
 
+With `--coverage FOLDER` all processes of the tests, also the programs that they start, record which lines and branches
+of Nagaya they execute; the shares per package are printed at the end. Programs that a test kills record nothing.
+
 Nothing is installed, downloaded or built here: the Makefile does that first.
 """
 
@@ -36,6 +39,7 @@ QUICK_CPU, QUICK_WALL = 0.04, 0.2
 LONG = 5.0
 """Seconds above which a test states its reason with `@pytest.mark.long`."""
 SLOWEST = 10
+SETTINGS = "coverage.ini"
 NOT_INSTALLED = "missing program: "
 """How the reason of a test begins that was skipped for want of a program (tests/support/real.py)."""
 BUILD_MINUTES = 20
@@ -166,10 +170,13 @@ def types() -> Step:
     return Step("types", [f"{BIN}/mypy"])
 
 
-def pytest(name: str, folder: Path, *arguments: str, nice: int = 0) -> Step:
+def pytest(name: str, folder: Path, *arguments: str, nice: int = 0, coverage: Path | None = None) -> Step:
     """One pytest process."""
     times = folder / f"{name.replace(' ', '-')}.jsonl"
-    return Step(name, [f"{BIN}/pytest", "-q", "--times", str(times), *arguments], nice=nice)
+    program = [f"{BIN}/pytest"]
+    if coverage is not None:
+        program = [f"{BIN}/coverage", "run", f"--rcfile={coverage / SETTINGS}", *program]
+    return Step(name, [*program, "-q", "--times", str(times), *arguments], nice=nice)
 
 
 def check(package: str, folder: Path) -> bool:
@@ -195,7 +202,7 @@ def check(package: str, folder: Path) -> bool:
     return run([[*lint([str(path) for path in found]), types()], [pytest("unit tests", folder, *quick)]], folder)
 
 
-def test(folder: Path) -> bool:
+def test(folder: Path, coverage: Path | None) -> bool:
     """Every tier."""
     random = []
     if os.environ.get("NAGAYA_TEST_ALL"):
@@ -207,12 +214,14 @@ def test(folder: Path) -> bool:
         *("-n", str(PROCESSORS), "--dist=worksteal", *random),
         *("tests/unit", "tests/simulation"),
         nice=10,
+        coverage=coverage,
     )
     waiting = pytest(
         "integration, real and docs",
         folder,
         *("-n", str(2 * PROCESSORS), "--dist=loadscope", *random),
         *("tests/docs", "tests/real", "tests/integration"),  # the longest first
+        coverage=coverage,
     )
     return run([[waiting], [*lint(["."]), types(), computing]], folder)
 
@@ -246,6 +255,36 @@ def print_table(records: Sequence[dict[str, Any]], wall: float) -> None:
         print("\n".join(f"  {file}" for file in files))
 
 
+def begin_coverage(folder: Path) -> None:
+    """Write the settings of coverage.py, which records into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        sys.exit(f"--coverage {folder}: the folder is not empty. Name a new one.")
+    settings = ["branch = true", "parallel = true", "source_pkgs = nagaya", f"data_file = {folder.absolute() / 'data'}"]
+    settings += ["patch = subprocess, _exit", "disable_warnings = no-data-collected, module-not-imported"]
+    (folder / SETTINGS).write_text("\n".join(["[run]", *settings, ""]))
+
+
+def print_coverage(folder: Path) -> None:
+    """The share of lines and branches that were executed, per package of Nagaya."""
+    report = folder / "report.json"
+    for command in (["combine", "--quiet"], ["json", "--quiet", "-o", str(report)]):
+        subprocess.run([f"{BIN}/coverage", command[0], f"--rcfile={folder / SETTINGS}", *command[1:]], check=True)
+    parts = ("covered_lines", "num_statements", "covered_branches", "num_branches")
+    sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(parts))
+    for name, file in json.loads(report.read_text())["files"].items():
+        package = Path(name.partition("src/nagaya/")[2]).parts
+        for row in (package[0] if len(package) > 1 else "(modules)", "all"):
+            sums[row] = [total + file["summary"][part] for total, part in zip(sums[row], parts, strict=True)]
+    print(f"\n{'package':<16}{'lines':>9}{'covered':>10}{'branches':>10}{'covered':>10}")
+    for row in [*sorted(sums.keys() - {"all"}), "all"]:
+        covered, lines, taken, branches = sums[row]
+        shares = [
+            f"{100 * part / whole:.1f} %" if whole else "" for part, whole in ((covered, lines), (taken, branches))
+        ]
+        print(f"{row:<16}{lines:>9,}{shares[0]:>10}{branches:>10,}{shares[1]:>10}")
+
+
 def print_skipped(records: Sequence[dict[str, Any]], *, required: bool) -> bool:
     """The last line: which tests did not run because of missing programs. Returns whether that is acceptable."""
     missing = [record for record in records if record["reason"].startswith(NOT_INSTALLED)]
@@ -277,6 +316,9 @@ def main() -> None:
     testing = commands.add_parser("test", help="lint, types and every tier of tests")
     testing.add_argument("--require-real", action="store_true", help="fail if the real programs are missing")
     testing.add_argument("--records", type=Path, metavar="FOLDER", help="keep the records of all tests in this folder")
+    testing.add_argument(
+        "--coverage", type=Path, metavar="FOLDER", help="measure coverage, with its data in this folder"
+    )
     listing = commands.add_parser("slow", help="print what belongs into tests/unit/slow.txt")
     listing.add_argument("records", type=Path, help="folder with records of a quiet run of tests/unit (--times)")
     arguments = parser.parse_args()
@@ -289,7 +331,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nagaya-tests-") as name:
         folder = Path(name)
         try:
-            passed = check(arguments.package, folder) if arguments.command == "check" else test(folder)
+            if arguments.command == "check":
+                passed = check(arguments.package, folder)
+            else:
+                if arguments.coverage:
+                    begin_coverage(arguments.coverage)
+                passed = test(folder, arguments.coverage)
         except KeyboardInterrupt:
             sys.exit(130)
         wall = time.monotonic() - began
@@ -298,6 +345,8 @@ def main() -> None:
             if arguments.records:
                 shutil.copytree(folder, arguments.records, dirs_exist_ok=True)
             print_table(records, wall)
+            if arguments.coverage:
+                print_coverage(arguments.coverage)
             passed = print_skipped(records, required=arguments.require_real) and passed
         else:
             print(f"{'ok' if passed else 'FAILED':<6} {'all':<28} {wall:6.1f} s")
