@@ -64,6 +64,12 @@ def test_kine_is_built_with_a_c_compiler_and_what_it_needs_of_sqlite(
     assert {"CGO_ENABLED=1", "CGO_CFLAGS=-O2 -DSQLITE_ENABLE_DBSTAT_VTAB=1"} <= set(seen)
 
 
+def test_a_user_can_limit_the_memory_of_compilers(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
+    fake_go.environment |= {"GOGC": "100", "GOMEMLIMIT": "512MiB"}
+    provide(build, work, ["kubelet"])
+    assert {"GOGC=100", "GOMEMLIMIT=512MiB"} <= set(fake_go.saw.splitlines())
+
+
 def test_kine_without_a_c_compiler_says_which_package_has_one(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
     fake_go.environment["CC"] = "no-such-compiler"
     with pytest.raises(
@@ -114,6 +120,7 @@ def test_nothing_but_what_is_pinned_is_built_and_nothing_of_the_user_changes_the
     expected = {"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=linux", "GOARCH=amd64", "GOPROXY=https://mine"}
     assert expected <= set(seen)
     assert f"GOTMPDIR={work.staging}" in seen
+    assert {"GOGC=off", "GOMEMLIMIT=1536MiB"} <= set(seen)
     assert f"GOCACHE={work.build_cache}" in seen
     assert "require k8s.io/kubernetes v1.36.3" in seen
 
