@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Mapping
 from copy import deepcopy
 from datetime import datetime
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -103,7 +104,7 @@ def schema(definition: Definition) -> Schema:
 def _model(model: type[Any]) -> Schema:
     properties: Schema = {}
     required: list[str] = []
-    for field in msgspec.structs.fields(model):
+    for field in _fields(model):
         properties[field.encode_name] = _schema(field.type)
         if _is_required(field):
             required.append(field.encode_name)
@@ -114,6 +115,12 @@ def _model(model: type[Any]) -> Schema:
         result["required"] = required
     result.update(_words(getattr(model, "__schema__", {})))
     return result
+
+
+@cache
+def _fields(model: type[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a model. Evaluating annotations takes most of the time of rendering, and kinds share models."""
+    return msgspec.structs.fields(model)
 
 
 def _is_required(field: msgspec.structs.FieldInfo) -> bool:

@@ -109,85 +109,124 @@ def read(raw: Any, depth: int = 0) -> Schema:
     if depth > MAX_DEPTH:
         raise SchemaTooDeepError
     source: JsonObject = raw if isinstance(raw, dict) else {}
-    node = Schema(
-        raw=source,
-        type=_text(source, "type"),
-        format=_text(source, "format"),
-        nullable=source.get("nullable") is True,
-        required=_texts(source, "required"),
-        enum=_list(source, "enum"),
-        pattern=_text(source, "pattern"),
-        maximum=_number(source, "maximum"),
-        minimum=_number(source, "minimum"),
-        exclusive_maximum=source.get("exclusiveMaximum") is True,
-        exclusive_minimum=source.get("exclusiveMinimum") is True,
-        multiple_of=_number(source, "multipleOf"),
-        max_length=_count(source, "maxLength"),
-        min_length=_count(source, "minLength"),
-        max_items=_count(source, "maxItems"),
-        min_items=_count(source, "minItems"),
-        unique_items=source.get("uniqueItems") is True,
-        max_properties=_count(source, "maxProperties"),
-        min_properties=_count(source, "minProperties"),
-        embedded=source.get("x-kubernetes-embedded-resource") is True,
-        int_or_string=source.get("x-kubernetes-int-or-string") is True,
-        map_keys=_texts(source, "x-kubernetes-list-map-keys"),
-        rules=[rule if isinstance(rule, dict) else {} for rule in _list(source, "x-kubernetes-validations")],
-    )
-    if (default := source.get("default")) is not None:
-        node.default = default
-    if isinstance(preserve := source.get("x-kubernetes-preserve-unknown-fields"), bool):
-        node.preserve_unknown = preserve
-    if isinstance(list_type := source.get("x-kubernetes-list-type"), str):
-        node.list_type = list_type
-    if isinstance(map_type := source.get("x-kubernetes-map-type"), str):
-        node.map_type = map_type
-    _read_nested(node, source, depth + 1)
+    node = Schema(raw=source)
+    # Nodes are many and most have two or three members, so the members that are there decide what is done.
+    for name, value in source.items():
+        if (reader := _MEMBERS.get(name)) is not None:
+            reader(node, value, depth + 1)
     return node
 
 
-def _read_nested(node: Schema, source: JsonObject, depth: int) -> None:
-    if isinstance(properties := source.get("properties"), dict):
-        node.properties = {name: read(each, depth) for name, each in properties.items()}
-    additional = source.get("additionalProperties")
-    if isinstance(additional, dict):
-        node.additional = read(additional, depth)
-    elif isinstance(additional, bool):
-        node.additional = additional
-    items = source.get("items")
-    if isinstance(items, dict):
-        node.items = read(items, depth)
-    elif isinstance(items, list):
-        node.item_list = [read(each, depth) for each in items]
-    node.all_of = [read(each, depth) for each in _list(source, "allOf")]
-    node.any_of = [read(each, depth) for each in _list(source, "anyOf")]
-    node.one_of = [read(each, depth) for each in _list(source, "oneOf")]
-    if isinstance(negated := source.get("not"), dict):
-        node.negated = read(negated, depth)
+_Reader = Callable[[Schema, Any, int], None]
 
 
-def _text(source: Mapping[str, Any], name: str) -> str:
-    value = source.get(name)
-    return value if isinstance(value, str) else ""
+def _typed(attribute: str, kind: type) -> _Reader:
+    def set_member(node: Schema, value: Any, depth: int) -> None:
+        if isinstance(value, kind):
+            setattr(node, attribute, value)
+
+    return set_member
 
 
-def _list(source: Mapping[str, Any], name: str) -> list[Any]:
-    value = source.get(name)
-    return value if isinstance(value, list) else []
+def _flag(attribute: str) -> _Reader:
+    def set_member(node: Schema, value: Any, depth: int) -> None:
+        setattr(node, attribute, value is True)
+
+    return set_member
 
 
-def _texts(source: Mapping[str, Any], name: str) -> list[str]:
-    return [each for each in _list(source, name) if isinstance(each, str)]
+def _numeric(attribute: str, convert: Callable[[float], float]) -> _Reader:
+    def set_member(node: Schema, value: Any, depth: int) -> None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            setattr(node, attribute, convert(value))
+
+    return set_member
 
 
-def _number(source: Mapping[str, Any], name: str) -> float | None:
-    value = source.get(name)
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+def _entries(attribute: str, convert: Callable[[list[Any], int], list[Any]]) -> _Reader:
+    def set_member(node: Schema, value: Any, depth: int) -> None:
+        if isinstance(value, list):
+            setattr(node, attribute, convert(value, depth))
+
+    return set_member
 
 
-def _count(source: Mapping[str, Any], name: str) -> int | None:
-    value = source.get(name)
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+def _texts(value: list[Any], depth: int) -> list[str]:
+    return [each for each in value if isinstance(each, str)]
+
+
+def _schemas(value: list[Any], depth: int) -> list[Schema]:
+    return [read(each, depth) for each in value]
+
+
+def _rules(value: list[Any], depth: int) -> list[JsonObject]:
+    return [rule if isinstance(rule, dict) else {} for rule in value]
+
+
+def _default(node: Schema, value: Any, depth: int) -> None:
+    if value is not None:
+        node.default = value
+
+
+def _properties(node: Schema, value: Any, depth: int) -> None:
+    if isinstance(value, dict):
+        node.properties = {name: read(each, depth) for name, each in value.items()}
+
+
+def _additional(node: Schema, value: Any, depth: int) -> None:
+    if isinstance(value, dict):
+        node.additional = read(value, depth)
+    elif isinstance(value, bool):
+        node.additional = value
+
+
+def _items(node: Schema, value: Any, depth: int) -> None:
+    if isinstance(value, dict):
+        node.items = read(value, depth)
+    elif isinstance(value, list):
+        node.item_list = _schemas(value, depth)
+
+
+def _negated(node: Schema, value: Any, depth: int) -> None:
+    if isinstance(value, dict):
+        node.negated = read(value, depth)
+
+
+_MEMBERS: Final[Mapping[str, _Reader]] = {
+    "type": _typed("type", str),
+    "format": _typed("format", str),
+    "nullable": _flag("nullable"),
+    "default": _default,
+    "properties": _properties,
+    "additionalProperties": _additional,
+    "items": _items,
+    "allOf": _entries("all_of", _schemas),
+    "anyOf": _entries("any_of", _schemas),
+    "oneOf": _entries("one_of", _schemas),
+    "not": _negated,
+    "required": _entries("required", _texts),
+    "enum": _typed("enum", list),
+    "pattern": _typed("pattern", str),
+    "maximum": _numeric("maximum", float),
+    "minimum": _numeric("minimum", float),
+    "exclusiveMaximum": _flag("exclusive_maximum"),
+    "exclusiveMinimum": _flag("exclusive_minimum"),
+    "multipleOf": _numeric("multiple_of", float),
+    "maxLength": _numeric("max_length", int),
+    "minLength": _numeric("min_length", int),
+    "maxItems": _numeric("max_items", int),
+    "minItems": _numeric("min_items", int),
+    "uniqueItems": _flag("unique_items"),
+    "maxProperties": _numeric("max_properties", int),
+    "minProperties": _numeric("min_properties", int),
+    "x-kubernetes-preserve-unknown-fields": _typed("preserve_unknown", bool),
+    "x-kubernetes-embedded-resource": _flag("embedded"),
+    "x-kubernetes-int-or-string": _flag("int_or_string"),
+    "x-kubernetes-list-type": _typed("list_type", str),
+    "x-kubernetes-list-map-keys": _entries("map_keys", _texts),
+    "x-kubernetes-map-type": _typed("map_type", str),
+    "x-kubernetes-validations": _entries("rules", _rules),
+}
 
 
 def says_nothing(raw: Mapping[str, Any], apart_from: frozenset[str] = frozenset()) -> bool:
