@@ -13,12 +13,12 @@ How a model becomes a structural schema:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import deepcopy
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT
@@ -118,9 +118,9 @@ def _model(model: type[Any]) -> Schema:
 
 
 @cache
-def _fields(model: type[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
+def _fields(model: Hashable) -> tuple[msgspec.structs.FieldInfo, ...]:
     """The fields of a model. Evaluating annotations takes most of the time of rendering, and kinds share models."""
-    return msgspec.structs.fields(model)
+    return msgspec.structs.fields(cast(type[Any], model))
 
 
 def _is_required(field: msgspec.structs.FieldInfo) -> bool:
