@@ -104,7 +104,7 @@ def schema(definition: Definition) -> Schema:
 def _model(model: type[Any]) -> Schema:
     properties: Schema = {}
     required: list[str] = []
-    for field in _fields(model):
+    for field in _fields(cast(Hashable, model)):
         properties[field.encode_name] = _schema(field.type)
         if _is_required(field):
             required.append(field.encode_name)
@@ -118,9 +118,9 @@ def _model(model: type[Any]) -> Schema:
 
 
 @cache
-def _fields(model: Hashable) -> tuple[msgspec.structs.FieldInfo, ...]:
+def _fields(model: Any) -> tuple[msgspec.structs.FieldInfo, ...]:
     """The fields of a model. Evaluating annotations takes most of the time of rendering, and kinds share models."""
-    return msgspec.structs.fields(cast(type[Any], model))
+    return msgspec.structs.fields(model)
 
 
 def _is_required(field: msgspec.structs.FieldInfo) -> bool:
