@@ -29,6 +29,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("page", _TYPED, ids=[str(page.relative_to(ROOT)) for page in _TYPED])
+@pytest.mark.long("types every command of a page, on servers of its own")
 def test_what_a_page_says_happens(page: Path, terminal: Terminal) -> None:
     output: str | None = None
     for block in blocks(page):

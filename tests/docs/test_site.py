@@ -37,6 +37,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in _anchors(found), f"{page.name} links to {target}"
 
 
+@pytest.mark.long("renders every page")
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
     command = [BIN / "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)

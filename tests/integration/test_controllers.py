@@ -21,6 +21,8 @@ from support.ports import free_ports
 from support.real import RealControlPlane
 from support.running_server import NAGAYA, RunningServer
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 PROMPT = 40.0
 """Seconds in which a process stops on a machine that is busy with other things; a calm one needs one. What it must not
 wait for does not come in that time either."""

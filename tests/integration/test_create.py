@@ -10,6 +10,8 @@ import yaml
 
 from support.proxmox_commands import Desk, desk
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 FIRST = ("create", "cluster", "first", "--infrastructure", "simulated", "--control-plane", "kubeadm")
 ON_PROXMOX = ("create", "cluster", "shop", "--infrastructure", "proxmox", "--control-plane", "kubeadm")
 ADDRESSES = ("--addresses", "10.0.0.20-10.0.0.39", "--gateway", "10.0.0.1", "--dns", "10.0.0.1")

@@ -7,8 +7,12 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from support.running_server import NAGAYA
 from support.talking import PATIENCE, Talking
+
+pytestmark = pytest.mark.long("builds the tenant of the demo, finds it again and removes it")
 
 UP = r"The tenant \(simulated\) is up\.[\s\S]*Stop with Ctrl-C\."
 

@@ -13,6 +13,8 @@ import pytest
 from integration.conftest import Tool
 from support.running_server import RunningServer
 
+pytestmark = pytest.mark.long("types every command of an example, on servers of its own")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/README.md"))
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)

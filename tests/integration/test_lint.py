@@ -17,6 +17,8 @@ from nagaya.api.conversion import manifests as documents
 from support.running_server import NAGAYA, RunningServer
 from unit.cloud.lint.building import Raw, manifests_of
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 KUBECTL = Path(sys.prefix) / "bin" / "kubectl"
 NAMESPACE = "tenants"
 OF_MANAGEMENT = ("KubeadmControlPlane", "KubeadmConfigTemplate")

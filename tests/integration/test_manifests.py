@@ -17,6 +17,8 @@ from support.controllers_process import RUNNING, Controllers
 from support.real import RealControlPlane
 from support.running_server import NAGAYA, RunningServer
 
+pytestmark = pytest.mark.long("starts servers, and runs all controllers with the rights of the manifests")
+
 PARTS = "core,bootstrap-kubeadm,controlplane-kubeadm,addons,ipam,infrastructure-proxmox,infrastructure-simulated"
 ACCOUNT = "system:serviceaccount:nagaya-system:nagaya"
 

@@ -9,10 +9,13 @@ import threading
 from pathlib import Path
 
 import orjson
+import pytest
 
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.apiserver.web.request import Request, Response
+
+pytestmark = pytest.mark.long("starts a hundred servers in one process")
 
 SERVERS = 100
 MOST_MEMORY = 1.5 * 1024 * 1024  # bytes a server, each with what a new cluster has in it

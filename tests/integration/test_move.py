@@ -13,6 +13,8 @@ import pytest
 from integration.conftest import Tool
 from support.running_server import NAGAYA, RunningServer
 
+pytestmark = pytest.mark.long("moves a cluster between two running servers, command by command")
+
 
 @pytest.fixture
 def servers() -> Iterator[tuple[RunningServer, RunningServer]]:

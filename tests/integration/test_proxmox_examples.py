@@ -13,6 +13,8 @@ import yaml
 from support.proxmox_example_stand_ins import hosted, of_class
 from support.proxmox_examples import EXAMPLES, Desk, desk
 
+pytestmark = pytest.mark.long("boots the cluster of an example in an emulated data center, and deletes it")
+
 CONNECTION = "proxmox-connection.yaml"
 CLUSTERS = {
     # by file: the cluster, its machines of the control plane, its workers

@@ -23,6 +23,8 @@ from support.manifests.simulated import Simulated
 from support.running_server import NAGAYA, RunningServer
 from support.upstream import upstream_binaries
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 PATIENCE = 240.0
 
 

@@ -117,6 +117,7 @@ async def test_drain_moves_the_pods_and_keeps_to_the_budget(tenant: Tenant, kube
     assert [line.split("-")[0] for line in left.split()] == ["pod/kube"], "only the daemon stays"
 
 
+@pytest.mark.long("kubectl drain repeats an eviction after five seconds")
 async def test_drain_gives_up_when_the_budget_allows_nothing(tenant: Tenant, tool: Tool, kubectl: Kubectl) -> None:
     await apply_web(kubectl, tenant, 2)
     complaint = await asyncio.to_thread(tool.fails, "drain", "w1", "--ignore-daemonsets", "--timeout=6s")

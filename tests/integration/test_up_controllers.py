@@ -17,6 +17,8 @@ from support.manifests.simulated import Simulated
 from support.real import RealControlPlane
 from support.running_server import NAGAYA, RunningServer
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[RunningServer]:

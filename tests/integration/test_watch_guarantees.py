@@ -294,6 +294,7 @@ def own_server() -> Iterator[RunningServer]:
         yield server
 
 
+@pytest.mark.long("kills and starts the server several times under load")
 def test_watches_keep_their_promises(own_server: RunningServer) -> None:
     machine = type("Machine", (Watching,), {"server": own_server})
     bounded = settings(

@@ -145,6 +145,7 @@ def test_cloud_init_finds_nothing_wrong(name: str, recorded: Boots) -> None:
     assert [each for each in listed if not each.startswith(NARROWER_THAN_ITS_CODE)] == []
 
 
+@pytest.mark.long("starts cloud-init's command, which takes seconds, twice")
 def test_the_command_that_people_type_agrees(recorded: Boots, cloud_init: CloudInit) -> None:
     rendered = next(each.rendered for name, each in recorded.items() if name.startswith("cloud-config init"))
     code, said = cloud_init.check(rendered)

@@ -17,6 +17,8 @@ from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
 from support.upstream import upstream_binaries
 
+pytestmark = pytest.mark.long("starts Nagaya and builds the cluster that clusterctl describes")
+
 NAMESPACE = "clusterctl"
 WORKERS = 2
 

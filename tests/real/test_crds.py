@@ -73,6 +73,7 @@ def define(run: Kubectl) -> None:
     run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *(f"crd/{each.kind}" for each in DEFINITIONS))
 
 
+@pytest.mark.long("a real API server establishes every definition")
 def test_no_definition_is_stored_with_a_problem(kubectl: Kubectl) -> None:
     conditions = kubectl(
         "get",

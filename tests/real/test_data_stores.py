@@ -421,6 +421,7 @@ async def test_a_postgresql_that_cannot_be_used_says_why(postgresql: Postgresql)
 # --------------------------------------------------------------------------------------------------- with real programs
 
 
+@pytest.mark.long("starts real API servers on three data stores")
 async def test_a_tenant_moves_from_store_to_store_and_takes_everything_along(
     etcd: EtcdDriver, postgresql: Postgresql, tmp_path: Path
 ) -> None:

@@ -19,6 +19,8 @@ from support.real import installed_binaries
 from support.running_server import NAGAYA, RunningServer
 from support.talking import Talking
 
+pytestmark = pytest.mark.long("waits for real Kubernetes programs, which take seconds to start and to converge")
+
 UP = r"The tenant is up\.[\s\S]*Stop with Ctrl-C\."
 
 

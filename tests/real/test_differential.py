@@ -15,6 +15,8 @@ from support.known_differences import KNOWN
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.targets import Embedded, OverNetwork
 
+pytestmark = pytest.mark.long("reads watches to the end of their shortest time, one second, on both servers")
+
 USERS = {
     "admin": User("admin-by-token", "admin-by-token-uid", ("system:masters",)),
     "bob": User("bob", "bob-uid", ("",)),  # what an empty column in the token file makes of it

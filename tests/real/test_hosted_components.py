@@ -220,6 +220,7 @@ def tenant(request: pytest.FixtureRequest) -> Iterator[Tenant]:
         processes.close()
 
 
+@pytest.mark.long("starts all programs of a real control plane")
 def test_the_api_and_its_controllers_work(tenant: Tenant) -> None:
     tenant.await_answer("/api/v1/namespaces/default/configmaps/kube-root-ca.crt", "BEGIN CERTIFICATE")
     tenant.await_answer("/api/v1/namespaces/default/serviceaccounts/default", '"uid"')

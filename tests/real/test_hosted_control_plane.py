@@ -30,6 +30,8 @@ from support.kept_load import KeptLoad
 from support.real import installed_binaries
 from support.running_server import RunningServer
 
+pytestmark = pytest.mark.long("starts, exchanges and ends real control planes under load")
+
 PARTS = ("core", "controlplane-hosted")
 COMPONENTS = ("kube-apiserver-0", "kube-controller-manager", "kube-scheduler")
 OLD = "v1.35.4"

@@ -12,6 +12,8 @@ import pytest
 from support.hosting import Hosting, Tenant, eventually, manifests
 from support.real import installed_binaries
 
+pytestmark = pytest.mark.long("waits for real Kubernetes programs, which take seconds to start and to converge")
+
 OLD, NEW = "v1.35.4", "v1.36.3"
 
 

@@ -27,6 +27,8 @@ from support.netns_provider import NETNS_MACHINES
 from support.real import installed_binaries
 from support.tenant_kubectl import TenantKubectl
 
+pytestmark = pytest.mark.long("a real kubelet joins with kubeadm")
+
 SENTENCE = "Here I am."
 EXAMPLE = "localhost/nagaya/example:1"
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"

@@ -34,6 +34,8 @@ from support.data_stores import CONFIG_MAPS
 from support.hosting import Hosting, Tenant, eventually, manifests
 from support.real import installed_binaries
 
+pytestmark = pytest.mark.long("kills each program once and waits until a real control plane is back")
+
 ROUNDS = int(os.environ.get("NAGAYA_KILL_ROUNDS", "1"))
 SEED = int(os.environ.get("NAGAYA_KILL_SEED", "1"))
 OLD, NEW = "v1.35.4", "v1.36.3"

@@ -36,6 +36,8 @@ from support.netns_leftovers import leftovers
 from support.real import installed_binaries
 from support.tenant_kubectl import TenantKubectl
 
+pytestmark = pytest.mark.long("a real kubelet joins with kubeadm, and a tunnel is built")
+
 CLUSTER, MACHINE = "cave", "cave-1"
 KUBELET = 10250
 POD_PORT = 8080

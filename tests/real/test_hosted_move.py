@@ -23,6 +23,8 @@ from support.ports import loopback_network
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.running_server import NAGAYA, RunningServer
 
+pytestmark = pytest.mark.long("moves running control planes to a real API server and back")
+
 STORE = """
 apiVersion: controlplane.cluster.x-k8s.io/v1alpha1
 kind: DataStore

@@ -136,6 +136,7 @@ async def controllers(
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 
+@pytest.mark.long("starts a real API server and brings a control plane up on it")
 async def test_a_control_plane_becomes_objects_and_then_nothing_is_written_any_more(
     management: Management, controllers: Plane
 ) -> None:
@@ -252,6 +253,7 @@ async def test_a_minor_version_waits_until_the_tenant_can_be_asked_for_its_nodes
     await management.has_version("away", API, "v1.36.4")
 
 
+@pytest.mark.long("plays an upgrade on a real API server")
 async def test_api_servers_are_upgraded_first_and_controllers_follow_the_last_of_them(
     management: Management, real_control_plane: RealControlPlane, tenant: ApiServer, tmp_path: Path
 ) -> None:
@@ -425,6 +427,7 @@ def as_process(pod: Mapping[str, Any], files: Mapping[str, Mapping[str, bytes]],
     return [word.replace("=0.0.0.0", "=127.0.0.1") for word in words]
 
 
+@pytest.mark.long("starts a real API server")
 async def test_what_pods_are_told_starts_a_real_api_server_which_is_then_set_up(
     management: Management, real_control_plane: RealControlPlane, tmp_path: Path
 ) -> None:

@@ -26,6 +26,8 @@ from support.hosting import Hosting, Tenant, eventually, manifests
 from support.real import installed_binaries
 from support.real_certificates import Pair
 
+pytestmark = pytest.mark.long("starts PostgreSQL, etcd and a control plane on each, and restarts them")
+
 ADMINISTRATOR = "administrator"
 OWN_KEY = b"/of-its-user"
 

@@ -21,6 +21,8 @@ from support.thoroughness import exhaustive
 from support.upstream import PARTS, Part, UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
 
+pytestmark = pytest.mark.long("plays a control plane's whole life with upstream's managers")
+
 NAMESPACE = "tenants"
 STEP = 100.0
 """Seconds that each step may take on a machine that is busy with other things; a calm one needs a fifth."""

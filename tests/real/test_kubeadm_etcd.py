@@ -75,6 +75,7 @@ def leader(seen: EtcdSeen) -> str:
     return next(each.name for each in seen.members or () if each.id == seen.leader)
 
 
+@pytest.mark.long("waits for elections of a real etcd")
 async def test_leadership_moves_members_go_and_learners_and_lost_quorums_are_told(
     cluster: EtcdCluster, pool: EtcdPool
 ) -> None:

@@ -124,6 +124,7 @@ def deploy(plane: RealControlPlane, deployment: Raw, namespace: str) -> None:
     ask(plane, "POST", f"/apis/apps/v1/namespaces/{namespace}/deployments", body)
 
 
+@pytest.mark.long("waits for the real scheduler and its back-off")
 def test_the_flagged_deployment_stays_pending_and_the_mended_one_gets_a_node(plane: RealControlPlane) -> None:
     make_node(plane, "new-control-plane", NEW_NODE, {LABEL: ""})
     flagged, mended = Cluster("article-deployment"), Cluster()
@@ -199,6 +200,7 @@ _TOLERATIONS = [
 ]
 
 
+@pytest.mark.long("waits for the real scheduler and its back-off")
 def test_taints_and_tolerations_are_matched_as_the_real_scheduler_does(plane: RealControlPlane) -> None:
     make_namespace(plane, "table")
     expected: dict[str, bool] = {}

@@ -24,6 +24,8 @@ from support.hosted_by_hand import PROGRAMS, HostedByHand
 from support.netns_leftovers import leftovers
 from support.real import installed_binaries
 
+pytestmark = pytest.mark.long("real machines start containerd and a kubelet, and join with kubeadm")
+
 SENTENCE = "Here I am."
 EXAMPLE = "localhost/nagaya/example:1"
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"

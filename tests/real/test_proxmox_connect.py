@@ -18,6 +18,8 @@ from nagaya.world import World
 from support.establishing import NAME, NAMESPACE, Life, Office
 from support.real import RealControlPlane, installed_binaries
 
+pytestmark = pytest.mark.long("waits for real Kubernetes programs, which take seconds to start and to converge")
+
 
 @pytest.fixture(scope="module")
 def real() -> Iterator[RealControlPlane]:

@@ -71,6 +71,7 @@ def read(kubectl: Kubectl, kind: str, version: str, name: str) -> Any:
 
 
 @pytest.mark.parametrize("path", spread([*CAPMOX, *EXAMPLES], 6), ids=named)
+@pytest.mark.long("a real API server establishes every definition")
 def test_manifests_are_taken_as_they_are_and_can_be_read_in_both_versions(kubectl: Kubectl, path: Path) -> None:
     for each in (each for each in documents(path) if each["kind"] in KINDS):
         kind, name = each["kind"], each["metadata"]["name"]
@@ -108,6 +109,7 @@ def test_everything_can_be_said_at_once(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("name", spread([*TEMPLATES], 4))
+@pytest.mark.long("a real API server asks for conversions")
 def test_whole_clusters_are_taken_and_what_is_of_proxmox_is_taken_as_it_is(kubectl: Kubectl, name: str) -> None:
     template = TEMPLATES[name]
     theirs = [each for each in template if each["kind"] in KINDS]

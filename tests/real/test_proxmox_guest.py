@@ -33,6 +33,8 @@ from support.proxmox_lab import ProxmoxLab, proxmox_lab
 from support.real import installed_binaries
 from support.tenant_kubectl import TenantKubectl
 
+pytestmark = pytest.mark.long("real machines start containerd and a kubelet, and join with kubeadm")
+
 CLUSTER, MACHINE = "ship", "ship-1"
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
 INSTANCE = "0c6ba6a5-7b2a-4a86-a6f7-5c0d1c1f3c11"

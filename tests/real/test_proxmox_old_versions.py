@@ -36,6 +36,8 @@ from nagaya.world import World
 from support.real import RealControlPlane, installed_binaries
 from support.servers import SERVERS
 
+pytestmark = pytest.mark.long("a real API server takes seconds to notice that definitions and webhooks changed")
+
 PART = "infrastructure-proxmox"
 CONVERTED = [each for each in PARTS[PART] if is_converted(each.kind)]
 OLD = Kind(GROUP, "v1alpha1", "ProxmoxMachine", "proxmoxmachines", Untyped)

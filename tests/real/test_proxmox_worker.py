@@ -24,6 +24,8 @@ from support.proxmox_real_manifests import CLUSTER, DEPLOYMENT, addresses, examp
 from support.real import installed_binaries
 from support.tenant_kubectl import TenantKubectl
 
+pytestmark = pytest.mark.long("real machines start containerd and a kubelet, and join with kubeadm")
+
 USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
 

@@ -28,6 +28,8 @@ from support.known_differences import KNOWN
 from support.real import RealControlPlane
 from support.targets import Embedded, OverNetwork
 
+pytestmark = pytest.mark.long("sends random sequences of writes to two servers")
+
 NAMESPACE = "random-writes"
 EXAMPLES = 25
 MOST_WRITES = 12

@@ -136,6 +136,7 @@ def test_what_belongs_to_a_deleted_object_is_collected(plane: RealControlPlane) 
     assert eventually(lambda: ask(plane, "GET", f"{path}/owned")[0] == 404)
 
 
+@pytest.mark.long("waits for the real namespace controller")
 def test_a_deleted_namespace_goes_with_all_that_is_in_it(plane: RealControlPlane) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "short-lived"}}
     assert ask(plane, "POST", "/api/v1/namespaces", namespace)[0] == 201
@@ -161,6 +162,7 @@ def test_it_can_stream_initial_events_because_its_etcd_is_new_enough(plane: Real
     assert set(told) == {"ADDED", "BOOKMARK"}
 
 
+@pytest.mark.long("starts a real control plane of its own")
 def test_leaving_removes_every_trace(binaries: Binaries) -> None:
     with RealControlPlane(binaries) as plane:
         folder, pids, port = plane.folder, plane.pids, int(plane.url.rpartition(":")[2])
@@ -182,6 +184,7 @@ def test_a_failed_start_raises_with_the_logs_and_removes_every_trace(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long("starts a real control plane twice")
 def test_a_port_that_is_snatched_away_is_replaced_by_another(
     binaries: Binaries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +207,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.long("starts a real control plane of its own")
 def test_a_killed_test_run_leaves_nothing_either(binaries: Binaries) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-c", KILLED]

@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from nagaya.kube.etcd.client import EtcdClient
 from nagaya.kube.etcd.errors import EtcdError
 from nagaya.kube.etcd.pool import EtcdPool, Reached
@@ -22,6 +24,8 @@ from nagaya.wire.etcd.kv import RangeRequest
 from nagaya.world import World
 from support.etcd_cluster import EtcdCluster
 from support.tenant_etcd import first, further, pool
+
+pytestmark = pytest.mark.long("starts real clusters of etcd and waits for elections")
 
 NAMES = ("m0", "m1", "m2")
 UNKNOWN = 4711

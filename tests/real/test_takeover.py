@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from support.controllers_process import RUNNING, Controllers
 from support.manifests.dev_cluster import BOOTSTRAP_GROUP, CLUSTER_GROUP, INFRASTRUCTURE_GROUP, DevCluster
 from support.real import CONTROLLERS, RealControlPlane, installed_binaries
 from support.upstream import UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
+
+pytestmark = pytest.mark.long("builds a cluster with upstream's managers first")
 
 NAMESPACE = "tenants"
 STEP = 100.0

@@ -49,6 +49,8 @@ from support.ports import free_range
 from support.real import RealControlPlane, installed_binaries
 from support.real_processes import Processes
 
+pytestmark = pytest.mark.long("starts real control planes, and stops and starts them again around a restore")
+
 WORLD = World()
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
 AUTHORITIES = ("ca", "proxy", "sa")

@@ -23,6 +23,8 @@ from nagaya.kube.patches import Merge
 from support.hosted_by_hand import PROGRAMS, HostedByHand
 from support.real import installed_binaries
 
+pytestmark = pytest.mark.long("starts a real API server of its own for every test")
+
 PODS = "10.244.0.0/16"
 PHASES = (("upload-config", "all"), ("bootstrap-token",), ("addon", "all"))
 KUBEADM = """\

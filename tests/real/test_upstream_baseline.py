@@ -21,6 +21,8 @@ from support.thoroughness import exhaustive
 from support.upstream import PARTS, UpstreamManagers
 from support.upstream_client import Client, Manifest, condition
 
+pytestmark = pytest.mark.long("plays a cluster's whole life with upstream's managers")
+
 Core = Literal["upstream", "nagaya"]
 
 NAMESPACE = "tenants"

@@ -20,6 +20,8 @@ from support.manifests.simulated import Simulated
 from support.simulation import WRITES, Stage, chosen, replay, shares, stage
 from support.virtual_run import run
 
+pytestmark = pytest.mark.long("plays a cluster's life once for each of many writes")
+
 WORKERS = 2
 SURGE = 1
 DEMO = Simulated("demo", workers=WORKERS)

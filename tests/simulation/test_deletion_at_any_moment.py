@@ -15,6 +15,8 @@ from support.manifests.simulated import Simulated
 from support.simulation import WRITES, Stage, chosen, replay, shares, stage
 from support.virtual_run import run
 
+pytestmark = pytest.mark.long("plays a cluster's life once for each of many moments")
+
 DEMO = Simulated("demo", workers=2)
 LONGEST = 140
 """More writes than a creation has; that is checked."""

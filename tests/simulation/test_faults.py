@@ -18,6 +18,8 @@ from support.simulation import SEEDS, Stage, chosen, replay, stage
 from support.unruly import Unruly, Weather
 from support.virtual_run import run
 
+pytestmark = pytest.mark.long("plays a cluster's life once for each of several seeds")
+
 DEMO = Simulated("demo", workers=2)
 NEXT_VERSION = "v1.36.4"
 SCALED = 3

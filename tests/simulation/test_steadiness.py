@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import pytest
+
 from nagaya.kube.transport import Call
 from support.crashes import MortalLab
 from support.lab import holds
@@ -20,6 +22,7 @@ HUNG = 12
 HANGING = {"faults": [{"stage": "Run", "mode": "Hang"}]}
 
 
+@pytest.mark.long("builds a hundred clusters")
 def test_a_hundred_clusters_in_which_nothing_happens_are_not_written_to() -> None:
     async def main() -> None:
         manifests = [each for number in range(CLUSTERS) for each in Simulated(f"c{number}", workers=1).manifests()]

@@ -1,8 +1,9 @@
 """Records what each test costs, for the budget that `make test` prints (tools/run_tests.py).
 
 With `--times FILE` a run appends one JSON line per test to FILE: its node id, outcome, wall seconds of set-up, call and
-tear-down, CPU seconds of its process and of the children that it waited for, the reason if it was skipped, and the
-reason that a long test states (`@pytest.mark.long("...")`). Fixtures that several tests share count for the first one.
+tear-down, CPU seconds of its process and of the children that it waited for, seconds in which its process waited for a
+processor, the reason if it was skipped, and the reason that a long test states (`@pytest.mark.long("...")`). Fixtures
+that several tests share count for the first one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 from _pytest.subtests import SubtestReport
 
-_STARTED = pytest.StashKey[tuple[float, float]]()
+_STARTED = pytest.StashKey[tuple[float, float, float]]()
+_SCHEDULER = Path("/proc/self/schedstat")
 _PROPERTY = "nagaya-times"
 
 
@@ -35,18 +37,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    item.stash[_STARTED] = (time.perf_counter(), _cpu_seconds())
+    item.stash[_STARTED] = (time.perf_counter(), _cpu_seconds(), _delay_seconds())
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     if call.when == "teardown":
-        began, cpu = item.stash[_STARTED]
+        began, cpu, delay = item.stash[_STARTED]
         marker = item.get_closest_marker("long")
         measured = {
             "seconds": round(time.perf_counter() - began, 3),
             "cpu": round(_cpu_seconds() - cpu, 3),
+            "delay": round(_delay_seconds() - delay, 3),
             "stated": marker.args[0] if marker else None,
         }
         item.user_properties.append((_PROPERTY, measured))
@@ -56,6 +59,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _cpu_seconds() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _delay_seconds() -> float:
+    """Seconds in which the main thread could have run, but others did; 0 where the kernel does not count them."""
+    try:
+        return int(_SCHEDULER.read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
 
 
 class _Writer:
@@ -73,7 +84,12 @@ class _Writer:
         if report.when != "teardown" or isinstance(report, SubtestReport):
             return
         outcome, why = self._outcomes.pop(report.nodeid, ("passed", ""))
-        measured = dict(report.user_properties).get(_PROPERTY, {"seconds": report.duration, "cpu": 0.0, "stated": None})
+        measured = dict(report.user_properties).get(_PROPERTY) or {
+            "seconds": report.duration,
+            "cpu": 0.0,
+            "delay": 0.0,
+            "stated": None,
+        }
         line = {"test": report.nodeid, "outcome": outcome, "reason": why, **measured}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()

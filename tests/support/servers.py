@@ -17,9 +17,11 @@ from support.thoroughness import exhaustive
 
 Play = Callable[[Scenario], None]
 
-SERVERS = ["embedded", pytest.param("real", marks=exhaustive)]
+_long = pytest.mark.long("plays on the real server and on the clock, beside its start")
 
-both_servers = pytest.mark.parametrize("play", ["embedded", "real"], indirect=True)
+SERVERS = ["embedded", pytest.param("real", marks=[exhaustive, _long])]
+
+both_servers = pytest.mark.parametrize("play", ["embedded", pytest.param("real", marks=_long)], indirect=True)
 """Runs a test on both servers in `make test`, too."""
 
 

@@ -37,6 +37,8 @@ from support.hosting import end_tenants
 from support.real_processes import free_ports
 from support.waiting import eventually
 
+pytestmark = pytest.mark.long("sends requests for as long as API servers take to drain and to end")
+
 UID = "355ba8b8-c8fd-40d6-92d6-8e90aaaf6302"
 OLD, NEW = "v1.35.4", "v1.36.3"
 LIMIT = 120.0

@@ -173,6 +173,7 @@ async def expect_only_at(source: Client, target: Client, known_by: dict[str, str
 
 @pytest.mark.parametrize("takes_effect", [True, False], ids=["answer", "request"])
 @pytest.mark.parametrize("write", chosen(WRITES, range(2, LONGEST, 6), range(1, LONGEST)))
+@pytest.mark.long("plays a move once for each of several writes")
 async def test_a_move_that_was_killed_is_finished_by_the_same_command(write: int, takes_effect: bool) -> None:
     async with two_apis() as (source, target):
         known_by = await declare(client(source))

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from integration.controlplane.kubeadm_cluster import (
     BOOTSTRAP_API,
     CLUSTER_NAME,
@@ -20,6 +22,8 @@ from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
 from nagaya.kube.patches import Merge
 from support.lab import KINDS, SECRETS, Lab, Scenario, owner
+
+pytestmark = pytest.mark.long("builds a control plane, forgets it, adopts it again and rolls it")
 
 Play = Callable[[Scenario], None]
 AUTHORITIES = ("ca", "etcd", "proxy", "sa")

@@ -12,6 +12,8 @@ from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from support.lab import Lab, Scenario
 
+pytestmark = pytest.mark.long("rolls a control plane machine by machine")
+
 Play = Callable[[Scenario], None]
 CONFIG_MAPS = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
 DAEMON_SETS = Kind("apps", "v1", "DaemonSet", "daemonsets", Untyped)

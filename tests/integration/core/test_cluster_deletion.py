@@ -101,6 +101,7 @@ def test_a_cluster_can_be_made_again_under_its_old_name(play: Play) -> None:
 
 
 @pytest.mark.parametrize("instants", shares(chosen(WRITES, range(0, 60, 3), range(60)), 10))
+@pytest.mark.long("plays a cluster's life once for each of many moments")
 def test_deleted_at_any_instant_of_its_creation_nothing_is_left(instants: list[int]) -> None:
     """On virtual time only: at instants of a creation, which takes three seconds. `NAGAYA_SIMULATE_WRITES=all` plays
     sixty of them, by default it is a third."""
@@ -119,6 +120,7 @@ def test_deleted_at_any_instant_of_its_creation_nothing_is_left(instants: list[i
 
 
 @pytest.mark.parametrize("limits", shares(chosen(WRITES, range(0, 60, 2), range(60)), 15))
+@pytest.mark.long("plays a cluster's life once for each of many writes")
 def test_deleted_after_any_number_of_writes_nothing_is_left(limits: list[int]) -> None:
     """On virtual time only: right after writes of a creation, its user's included. `NAGAYA_SIMULATE_WRITES=all` plays
     each, by default it is every second."""

@@ -16,6 +16,8 @@ from support.upstream import upstream_binaries
 from support.upstream_client import Client
 from support.upstream_definitions import install_definitions, read_manifest
 
+pytestmark = pytest.mark.long("installs all definitions of Cluster API and plays a cluster's whole life")
+
 NAME = "demo-workers"
 NEW = "v1.36.4"
 SIMULATED = "infrastructure-simulated"

@@ -21,6 +21,8 @@ from support.ipam import Manifest, claim, global_pool, pool
 from support.ipam_town import Town
 from support.passing_time import PassingLoop
 
+pytestmark = pytest.mark.long("draws random histories of many processes")
+
 EXAMPLES = int(os.environ.get("NAGAYA_IPAM_EXAMPLES", "8"))
 GLOBAL = "GlobalInClusterIPPool"
 EVERY = {10: "p", 11: "p", 12: "g1", 13: "q", 14: "g1", 15: "g1"}

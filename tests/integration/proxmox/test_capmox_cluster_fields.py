@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 
 from nagaya.simulators.proxmox.emulator import Proceed
@@ -14,6 +15,8 @@ from support.proxmox_town import Town, play, town
 from support.proxmox_town_life import CREATE, DELETE, live
 from support.proxmox_town_manifests import Shop
 from support.proxmox_town_order import disorder
+
+pytestmark = pytest.mark.long("starts Nagaya, and boots machines in the emulated data center")
 
 ZONE = {
     "zone": "east",

@@ -27,6 +27,8 @@ from support.passing_time import PassingLoop
 from support.virtual_run import virtual_world
 from unit.api.proxmox import capmox_templates
 
+pytestmark = pytest.mark.long("starts Nagaya, and boots machines in the emulated data center")
+
 PARTS = ("core", "bootstrap-kubeadm", "controlplane-kubeadm")
 AT_ONCE = {SKIP_PREFLIGHT_CHECKS: "All"}
 """Have workers made although there is nothing to run the control plane on."""

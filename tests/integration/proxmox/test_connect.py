@@ -164,6 +164,7 @@ def test_a_rotation_replaces_the_token_and_then_removes_the_old_one() -> None:
 
 @pytest.mark.parametrize("rotate", [False, True], ids=["made", "rotated"])
 @pytest.mark.parametrize("answered", [False, True], ids=["call", "answer"])
+@pytest.mark.long("runs the command once for each of its calls")
 def test_interrupted_at_any_call_it_completes_when_run_again(rotate: bool, answered: bool) -> None:
     async def scenario(office: Office) -> None:
         died = 0

@@ -17,6 +17,8 @@ from support.controllers_process import RUNNING, Controllers
 from support.proxmox_commands import Desk, desk
 from support.pveum import run_all
 
+pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
+
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:

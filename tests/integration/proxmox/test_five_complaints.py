@@ -44,6 +44,8 @@ from support.proxmox_town_life import CREATE, DELETE, SCALE_UP, UPGRADE, Phase, 
 from support.proxmox_town_manifests import Manifest, Shop
 from support.proxmox_town_order import disorder
 
+pytestmark = pytest.mark.long("starts Nagaya and an emulated data center as users do, and waits for machines")
+
 SECRETS = Kind("", "v1", "Secret", "secrets", Untyped)
 EVENTS = Kind("events.k8s.io", "v1", "Event", "events", Untyped)
 DRY_RUN = "topology.cluster.x-k8s.io/dry-run"

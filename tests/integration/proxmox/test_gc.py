@@ -382,6 +382,7 @@ async def killed(there: Remains, number: int, late: bool) -> bool:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.long("runs the command once for each of its calls")
 def test_a_run_that_is_killed_at_any_call_is_completed_by_the_next(late: bool) -> None:
     async def scenario(there: Remains) -> None:
         await there.connect()

@@ -40,6 +40,8 @@ from nagaya.world import SystemClock, World
 from support.proxmox_yard import DEFINITIONS, SECRETS
 from support.running_server import RunningServer
 
+pytestmark = pytest.mark.long("transfers images to an emulated data center, in processes of its own")
+
 NAGAYA = str(Path(sys.prefix) / "bin" / "nagaya")
 PATIENCE = 120.0
 FILE = "debian-13-generic-amd64.qcow2"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from support.proxmox_town_calls import CLONE, DESTROY
 from support.proxmox_town_life import CREATE, DELETE, SCALE_DOWN, SCALE_UP, live
 from support.proxmox_town_manifests import Shop
 from support.proxmox_town_mishaps import Mishap, Mode
 from support.proxmox_town_real import real_town
 from support.real import RealControlPlane
+
+pytestmark = pytest.mark.long("plays on a real API server and on the clock: nothing there can be faster than it is")
 
 
 def test_a_cluster_lives_on_a_real_api_server(real_control_plane: RealControlPlane) -> None:

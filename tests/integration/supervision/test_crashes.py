@@ -11,9 +11,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from nagaya.supervision.processes import start_of
 from nagaya.supervision.supervisor import Supervisor
 from nagaya.world import World
+
+pytestmark = pytest.mark.long("kills the owner of a process at many random moments")
 
 OWNER = Path(__file__).with_name("owner.py")
 ROUNDS = 30

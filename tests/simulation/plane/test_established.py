@@ -16,6 +16,7 @@ from support.plane.wish import CLUSTERS, Wish
 HOSTED = Wish(CLUSTERS[0], 1, 0, hosted=True)
 
 
+@pytest.mark.long("plays whole histories of the plane")
 def test_what_one_story_does_is_gone_in_the_next() -> None:
     crash = Story(5, (Crash(3.0, 7, 2.0), ProgramDies(20.0, 1)), HOSTED)
     first = play(crash)

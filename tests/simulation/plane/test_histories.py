@@ -12,6 +12,8 @@ from support.plane.story import Story
 from support.plane.user import Create, Pause
 from support.plane.wish import Wish
 
+pytestmark = pytest.mark.long("plays whole histories of the plane")
+
 HISTORIES: dict[str, tuple[int, tuple[Act, ...]]] = {
     "a cloud-init drive on a storage that cannot be reached is taken out": (
         553,

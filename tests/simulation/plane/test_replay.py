@@ -11,6 +11,8 @@ import pytest
 from support.plane.play import play
 from support.plane.story import told
 
+pytestmark = pytest.mark.long("plays whole histories several times to compare them")
+
 SEEDS = (195, 33)
 """A cluster that is made, on machines, and one that is there, hosted, with an upgrade in it; both with trouble."""
 PLAYED = "import sys; from support.plane.play import play; from support.plane.story import told; "

@@ -15,6 +15,8 @@ from support.plane.shrinking import shortened
 from support.plane.story import told
 from support.simulation import SEEDS, chosen
 
+pytestmark = pytest.mark.long("plays several whole histories of the plane")
+
 USUAL = range(1, 61)
 SHARE = 5
 

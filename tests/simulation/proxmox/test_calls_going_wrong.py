@@ -31,6 +31,8 @@ from support.proxmox_town_mishaps import FAILURE, Mishap, Mode
 from support.proxmox_town_ways import short
 from support.thoroughness import choose
 
+pytestmark = pytest.mark.long("plays a cluster's whole life")
+
 BETWEEN = ((SCALE_UP, SCALE_DOWN), (ROLL,), (UPGRADE,), (HEAL,))
 UNTOLD = frozenset(
     {

@@ -30,6 +30,8 @@ from support.proxmox_town_life import (
 from support.proxmox_town_manifests import Shop
 from support.thoroughness import exhaustive, spread
 
+pytestmark = pytest.mark.long("plays a cluster's whole life")
+
 OFF = 660.0
 """Seconds: longer than anybody waits before he says something, or has a machine replaced."""
 PATIENCE = 600.0

@@ -18,6 +18,8 @@ from support.proxmox_town_ways import short
 from support.simulation import WRITES, chosen, replay
 from support.thoroughness import spread
 
+pytestmark = pytest.mark.long("plays a cluster's whole life")
+
 LIVES = ((CREATE, DELETE), (CREATE, HEAL, DELETE), (CREATE, ROLL, DELETE))
 DEATHS = [
     *((call, False) for call in CHANGES),

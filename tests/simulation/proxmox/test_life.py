@@ -9,6 +9,8 @@ from support.proxmox_town_calls import CALLS, SOMETIMES
 from support.proxmox_town_life import CREATE, DELETE, LIFE, Phase, live, nobody_writes
 from support.proxmox_town_manifests import Shop
 
+pytestmark = pytest.mark.long("plays a cluster's whole life, some of them twice")
+
 
 @pytest.mark.parametrize("control_planes", [1, 3])
 def test_a_cluster_lives_and_leaves_nothing_behind(control_planes: int) -> None:

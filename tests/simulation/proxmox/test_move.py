@@ -24,6 +24,8 @@ from support.proxmox_town_manifests import Shop
 from support.proxmox_town_order import disorder
 from support.simulation import WRITES, chosen, replay
 
+pytestmark = pytest.mark.long("plays a cluster's whole life on two planes")
+
 LONGEST = 160
 """More writes than a move of this cluster has; that is checked."""
 

@@ -12,6 +12,8 @@ from support.proxmox_town_life import CREATE, DELETE, HEAL, SCALE_DOWN, SCALE_UP
 from support.proxmox_town_manifests import Shop
 from support.thoroughness import spread
 
+pytestmark = pytest.mark.long("plays a cluster's whole life")
+
 LACKING = 200.0
 """Seconds for which it is missing."""
 DISPENSABLE = frozenset(
