@@ -219,7 +219,7 @@ def test(folder: Path, coverage: Path | None) -> bool:
     waiting = pytest(
         "integration, real and docs",
         folder,
-        *("-n", str(3 * PROCESSORS), "--dist=loadscope", *random),
+        *("-n", str(2 * PROCESSORS), "--dist=loadscope", *random),
         *("tests/docs", "tests/real", "tests/integration"),  # the longest first
         coverage=coverage,
     )

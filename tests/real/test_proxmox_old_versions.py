@@ -90,7 +90,8 @@ async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
 @asynccontextmanager
 async def answering(client: Client) -> AsyncIterator[str]:
     """Somebody who converts, as `nagaya controllers --admission` does."""
-    rules = AdmissionServer(client, World(), PARTS[PART])
+    # A busy machine may need more time than a user who stops Nagaya wants to wait.
+    rules = AdmissionServer(client, World(), PARTS[PART], stop_timeout=240.0)
     try:
         yield await rules.start("127.0.0.1", 0)
     finally:

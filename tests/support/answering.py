@@ -29,7 +29,7 @@ def answering(path: Path, definitions: Iterable[Definition]) -> Iterator[None]:
     async def serve() -> None:
         world = World()
         client = Client(HttpTransport(kubeconfig.load(path), world=world), world=world, field_manager="nagaya")
-        rules = AdmissionServer(client, world, definitions)
+        rules = AdmissionServer(client, world, definitions, stop_timeout=240.0)
         try:
             await rules.start("127.0.0.1", 0)
             begun.set()

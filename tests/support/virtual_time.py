@@ -23,6 +23,8 @@ class _Leaping(selectors.DefaultSelector):
     """How many are at work. They take real time, during which no virtual time passes."""
 
     def select(self, timeout: float | None = None) -> Any:
+        if timeout == 0 and not self.threads and len(self.get_map()) == 1:
+            return []  # work is waiting, and nothing but the loop's own pipe could be ready
         ready = super().select(timeout if self.threads else 0)
         if self.threads:
             return ready

@@ -58,7 +58,8 @@ _NAME: Final = "nagaya"
 _LARGEST_REVIEW: Final = 8 * 2**20  # the old object, the new one, and what is around them
 _CALLS: Final = ((_MUTATING, "default"), (_VALIDATING, "validate"))
 _TIMEOUT_SECONDS: Final = 10
-_REMOVE_PATIENCE: Final = 5.0  # seconds; whoever stops wants to stop
+STOP_TIMEOUT: Final = 5.0
+"""Seconds for the API to forget the webhooks: whoever stops Nagaya wants it to stop."""
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -66,8 +67,11 @@ Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 class AdmissionServer:
     """Serves the rules, and has the API call it for as long as it runs."""
 
-    def __init__(self, client: Client, world: World, definitions: Iterable[Definition]) -> None:
+    def __init__(
+        self, client: Client, world: World, definitions: Iterable[Definition], *, stop_timeout: float = STOP_TIMEOUT
+    ) -> None:
         definitions = tuple(definitions)
+        self._stop_timeout = stop_timeout
         self._client = client
         self._world = world
         self._old_versions = OldVersions(client, definitions)
@@ -118,19 +122,19 @@ class AdmissionServer:
 
     async def _withdraw(self) -> None:
         try:
-            async with asyncio.timeout(_REMOVE_PATIENCE):
+            async with asyncio.timeout(self._stop_timeout):
                 await self._old_versions.withdraw(self._bundle)
         except (ApiError, NoAnswer, TimeoutError) as error:
-            why = str(error) or f"the API did not answer within {_REMOVE_PATIENCE:g} s"
+            why = str(error) or f"the API did not answer within {self._stop_timeout:g} s"
             remedy = "Start Nagaya again, with --admission or with --install-crds."
             log.error("the API goes on asking for conversion, in vain: %s. %s", why, remedy)
 
     async def _remove(self, kind: Kind[Untyped]) -> None:
         try:
-            async with asyncio.timeout(_REMOVE_PATIENCE):
+            async with asyncio.timeout(self._stop_timeout):
                 await self._remove_own(kind)
         except (ApiError, NoAnswer, TimeoutError) as error:
-            why = str(error) or f"the API did not answer within {_REMOVE_PATIENCE:g} s"
+            why = str(error) or f"the API did not answer within {self._stop_timeout:g} s"
             remedy = f"Remove it: kubectl delete {kind.kind.lower()} {_NAME}"
             log.error("%s %s stays, and refuses writes from now on: %s. %s", kind.kind, _NAME, why, remedy)
 

@@ -26,7 +26,7 @@ def checked(play: Play) -> Play:
             if not lab.real:
                 await scenario(lab)
                 return
-            webhook = AdmissionServer(lab.client, lab.world, PARTS["ipam"])
+            webhook = AdmissionServer(lab.client, lab.world, PARTS["ipam"], stop_timeout=240.0)
             await webhook.start("127.0.0.1", 0)
             try:
                 await scenario(lab)
