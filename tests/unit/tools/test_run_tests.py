@@ -1,0 +1,82 @@
+"""What `make test` prints at its end, and when it fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_SPEC = importlib.util.spec_from_file_location("run_tests", Path(__file__).parents[3] / "tools/run_tests.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+run_tests: Any = importlib.util.module_from_spec(_SPEC)
+sys.modules["run_tests"] = run_tests
+_SPEC.loader.exec_module(run_tests)
+
+
+def record(test: str, **changes: Any) -> dict[str, Any]:
+    usual = {"outcome": "passed", "reason": "", "seconds": 0.1, "cpu": 0.01, "delay": 0.0, "stated": None}
+    return {"test": test, **usual, **changes}
+
+
+def missing(test: str) -> dict[str, Any]:
+    return record(test, outcome="skipped", reason=f"{run_tests.NOT_INSTALLED}kube-apiserver")
+
+
+def test_the_last_line_counts_tests_without_programs_and_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [record("tests/unit/a.py::test_a"), missing("tests/real/b.py::test_b"), missing("tests/real/b.py::test_c")]
+    assert run_tests.print_skipped(rows, required=False)
+    *_, counts, last = capsys.readouterr().out.splitlines()
+    assert counts == "1 passed, 0 failed, 2 skipped"
+    assert last.startswith("2 tests of the real tier were skipped")
+    assert "`make kubernetes`" in last
+    assert f"{run_tests.BUILD_MINUTES} minutes" in last
+
+
+def test_missing_programs_fail_a_run_that_requires_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not run_tests.print_skipped([missing("tests/real/b.py::test_b")], required=True)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("FAILED: 1 tests of the real tier")
+    other = record("tests/real/b.py::test_b", outcome="skipped", reason="needs root")
+    assert run_tests.print_skipped([other], required=True)
+    assert "skipped: 1 x needs root" in capsys.readouterr().out
+
+
+def test_a_long_test_without_a_reason_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        record("tests/unit/quick.py::test_a", seconds=4.9),
+        record("tests/unit/delayed.py::test_a", seconds=9.0, delay=4.5),
+        record("tests/unit/stated.py::test_a", seconds=9.0, stated="waits for a kubelet"),
+        record("tests/unit/long.py::test_a", seconds=9.0, delay=1.0),
+    ]
+    run_tests.print_table(rows, wall=12.0)
+    printed = capsys.readouterr().out
+    _, _, listed = printed.partition("1 tests took more than 5 s without @pytest.mark.long(reason), in:\n")
+    assert listed.split() == ["tests/unit/long.py"]
+
+
+def test_the_most_expensive_case_decides_whether_make_check_runs_a_test() -> None:
+    rows = [
+        record("tests/unit/a.py::test_a[one]"),
+        record("tests/unit/a.py::test_a[two]", cpu=0.05),
+        record("tests/unit/a.py::test_waits", seconds=0.3),
+        record("tests/unit/a.py::test_b"),
+        record("tests/real/a.py::test_c", cpu=9.0),
+    ]
+    assert run_tests.slow_tests(rows) == ["tests/unit/a.py::test_a", "tests/unit/a.py::test_waits"]
+
+
+def test_records_of_a_line_that_is_being_written_are_left_out(tmp_path: Path) -> None:
+    whole = json.dumps(record("tests/unit/a.py::test_a"))
+    (tmp_path / "one.jsonl").write_text(f'{whole}\n{{"test": "tests/un')
+    assert [row["test"] for row in run_tests.read_records(tmp_path)] == ["tests/unit/a.py::test_a"]
+
+
+def test_coverage_never_mixes_two_runs(tmp_path: Path) -> None:
+    run_tests.begin_coverage(tmp_path / "new")
+    assert f"data_file = {tmp_path / 'new' / 'data'}" in (tmp_path / "new" / run_tests.SETTINGS).read_text()
+    with pytest.raises(SystemExit, match="is not empty"):
+        run_tests.begin_coverage(tmp_path / "new")
