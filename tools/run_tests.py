@@ -260,8 +260,8 @@ def begin_coverage(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         sys.exit(f"--coverage {folder}: the folder is not empty. Name a new one.")
-    settings = ["branch = true", "parallel = true", "source_pkgs = nagaya", f"data_file = {folder.absolute() / 'data'}"]
-    settings += ["patch = subprocess, _exit", "disable_warnings = no-data-collected, module-not-imported"]
+    settings = ["branch = true", "parallel = true", "patch = subprocess, _exit", "disable_warnings = no-data-collected"]
+    settings += [f"include = {ROOT / 'src/nagaya/*'}", f"data_file = {folder.absolute() / 'data'}"]
     (folder / SETTINGS).write_text("\n".join(["[run]", *settings, ""]))
 
 
