@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from pathlib import Path
 
+import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -42,6 +43,7 @@ def expect_the_usual_rules(figures: dict[str, Metric]) -> None:
             assert name.startswith("capi_"), f"{name}: when a counter began is nobody's question"
 
 
+@pytest.mark.long("starts a server and two controllers that elect a leader")
 def test_the_one_that_leads_tells_how_clusters_stand_and_the_others_that_they_do_not(
     running_server: RunningServer, tool_home: Path
 ) -> None:

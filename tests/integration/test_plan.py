@@ -194,6 +194,7 @@ def test_control_planes_move_as_was_foretold(before: dict[str, Any], after: dict
     play_embedded(scenario)
 
 
+@pytest.mark.long("plays an upgrade twice: foretold, and then for real")
 def test_an_upgrade_is_foretold_to_its_end_while_the_control_plane_is_still_coming_up() -> None:
     async def scenario(lab: Lab) -> None:
         old = KubeadmCluster("demo", lab.namespace, control_planes=3, workers=1)
@@ -237,6 +238,7 @@ def _play_town(shop: Shop, scenario: Callable[[Town], Awaitable[None]]) -> None:
     play(main())
 
 
+@pytest.mark.long("plays an upgrade twice: foretold, and then for real")
 def test_an_upgrade_replaces_machines_as_was_foretold_and_where() -> None:
     shop = Shop(control_planes=3, workers=2)
 

@@ -125,6 +125,7 @@ async def test_drain_gives_up_when_the_budget_allows_nothing(tenant: Tenant, too
     assert len((await kubectl("get", "pods", "-o", "name")).split()) == 2
 
 
+@pytest.mark.long("waits until kubectl gives up")
 async def test_clients_are_refused_and_let_in_again_at_the_same_address(tenant: Tenant, tool: Tool) -> None:
     await tenant.refuse()
     assert "connection refused" in (await asyncio.to_thread(tool.fails, "get", "nodes"))

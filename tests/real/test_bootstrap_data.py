@@ -164,6 +164,7 @@ def test_cloud_init_finds_nothing_wrong_with_an_installation(cloud_init: CloudIn
 
 
 @pytest.mark.parametrize("index", range(2 * len(READABLE)))
+@pytest.mark.long("boots all documents with cloud-init first, which its file shares")
 def test_hostile_words_reach_kubeadm_as_they_are(
     index: int, hostile: list[AtBoot], kubeadm: Path, tmp_path: Path
 ) -> None:

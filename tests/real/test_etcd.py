@@ -269,6 +269,7 @@ async def test_a_deadline_is_kept_on_both_sides_and_hurts_no_other_call(cluster:
         assert client.broken is None
 
 
+@pytest.mark.long("waits for an election of a real etcd")
 async def test_a_member_that_is_killed_and_comes_back(cluster: EtcdCluster) -> None:
     victim = cluster.places[1]
     async with asking(cluster, victim) as broken, asking(cluster) as client:

@@ -58,6 +58,7 @@ def api(real_control_plane: RealControlPlane) -> Iterator[Api]:
 
 
 @pytest.mark.parametrize("tenancy", [plain(), full()], ids=["plain", "full"])
+@pytest.mark.long("starts the real API server that its file shares")
 def test_all_objects_are_taken_without_a_warning_and_stay(api: Api, tenancy: Tenancy) -> None:
     tenancy = owned(api, tenancy)
     versions = {}

@@ -128,6 +128,7 @@ async def everything(stream: Stream) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.long("starts the real API server that its file shares")
 async def test_megabytes_pass_in_both_directions_and_each_ends_by_itself(forward: PortForward, pod: str) -> None:
     data = random.Random(1).randbytes(3_000_000)
     async with echoing() as echo, asyncio.timeout(120):

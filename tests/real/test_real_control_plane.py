@@ -68,6 +68,7 @@ def runs(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.long("starts the real API server that its file shares")
 def test_it_is_the_version_that_was_installed(plane: RealControlPlane) -> None:
     status, told = ask(plane, "GET", "/version")
     assert (status, told["gitVersion"]) == (200, plane.version)
