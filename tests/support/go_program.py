@@ -41,10 +41,10 @@ def build(source: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     # The same flags and cache as for the Kubernetes programs, which share packages with these.
-    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-tags=netgo,osusergo"]
+    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags=-s -w"]
     environment = {"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off", "GOCACHE": str(path.parents[1] / "go-build")}
     go = shutil.which("go") or "/usr/local/go/bin/go"
-    command = [go, "build", *flags, "-ldflags=-s -w", "-o", str(unfinished), "."]
+    command = [go, "build", *flags, "-o", str(unfinished), "."]
     subprocess.run(command, cwd=source, env={**os.environ, **environment}, check=True)
     unfinished.replace(path)
     return path

@@ -35,9 +35,8 @@ from nagaya.binaries.progress import Activity, Reporter
 from nagaya.binaries.releases import Platform, triple
 from nagaya.binaries.source import Staged, Workplace
 
-_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-tags=netgo,osusergo")
-"""For `go list` as well as for builds: with other flags Go would report other packages as stale. The tags keep the
-standard library free of C, also in a product that needs C elsewhere: its packages come from the same cache then."""
+_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+"""For `go list` as well as for builds: with other flags Go would report other packages as stale."""
 _MEMORY = {"GOGC": "off", "GOMEMLIMIT": "1536MiB"}
 """Compilers are short-lived and collect garbage for nothing: without that a build takes a sixth less time. Few packages
 reach the limit, from which on the compiler or linker collects after all."""
