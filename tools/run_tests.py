@@ -47,6 +47,7 @@ PROGRESS_INTERVAL = 30.0
 GRACE = 15.0
 """Seconds that interrupted children have to end their own processes."""
 POLL = 0.1
+"""Seconds between two looks at all children; waiting for one of several processes needs threads otherwise."""
 
 
 @dataclass(slots=True)

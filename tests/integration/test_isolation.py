@@ -57,8 +57,8 @@ def test_no_two_runs_have_the_same_ports_or_addresses() -> None:
     with running(OTHER_RUN) as one, running(OTHER_RUN) as other:
         given = [says(one).split(), says(other).split(), [*map(str, free_ports(40)), *map(str, free_range())]]
         given[-1].append(loopback_network())
-    assert [len(each) for each in given] == [40 + BLOCK + 1] * 3
-    assert len({word for each in given for word in each}) == 3 * (40 + BLOCK + 1)
+    assert [len(resources) for resources in given] == [40 + BLOCK + 1] * 3
+    assert len({name for resources in given for name in resources}) == 3 * (40 + BLOCK + 1)
 
 
 def test_a_port_that_was_given_is_refused_to_clients_and_open_to_its_server() -> None:
@@ -81,10 +81,10 @@ def test_a_port_that_cannot_be_chosen_is_waited_for_and_free_when_its_user_is_ki
 
 async def test_addresses_of_machines_are_chosen_by_one_process_at_a_time() -> None:
     async with choosing():
-        assert await asyncio.to_thread(_found) == "taken"
-    assert await asyncio.to_thread(_found) == "free"
+        assert await asyncio.to_thread(_lock_state) == "taken"
+    assert await asyncio.to_thread(_lock_state) == "free"
 
 
-def _found() -> str:
+def _lock_state() -> str:
     with running(CHOOSING) as other:
         return says(other)

@@ -30,6 +30,7 @@ _MOST_LOCKS = 24
 _MOST_HELD = 64
 """Ports that are bound at a time: far more than programs that are starting want."""
 _WAIT = 0.2
+"""Seconds between two attempts: the kernel does not announce that a port became free."""
 
 _guard = threading.Lock()
 _locks: deque[socket.socket] = deque()
@@ -38,14 +39,14 @@ _rest: list[int] = []
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody has, and that nobody else is given before whoever is told to listen there does."""
+    """Free loopback ports. They stay reserved until the program that receives them listens there."""
     found: list[int] = []
     with _guard:
         while len(found) < count:
             if not _rest:
                 _rest.extend(_lock_block())
             with contextlib.suppress(OSError):  # a program that knows nothing of blocks listens there
-                _held.append(held(_rest[-1]))
+                _held.append(hold_port(_rest[-1]))
                 found.append(_rest[-1])
             _rest.pop()
         while len(_held) > _MOST_HELD:
@@ -84,11 +85,11 @@ def only_one(port: int, within: float) -> Iterator[None]:
         yield
 
 
-def held(port: int) -> socket.socket:
-    """A port of loopback that the kernel gives to no connection, and to nobody who asks for any, while this is open.
+def hold_port(port: int) -> socket.socket:
+    """Reserve a loopback port: while the socket is open, the kernel assigns the port to no other socket.
 
-    It is bound but deaf: who connects is refused, and a server that is told this port can listen there beside it, since
-    servers share addresses (SO_REUSEADDR) with whoever does not listen. Raises OSError if somebody listens there.
+    The socket is bound but does not listen. Connections are refused, and a server can listen on the same port, because
+    SO_REUSEADDR allows sharing with a socket that does not listen. Raises OSError if a server listens already.
     """
     made = socket.socket()
     try:
@@ -136,7 +137,7 @@ def _keep(lock: socket.socket) -> None:
 
 def _is_free(port: int) -> bool:
     try:
-        held(port).close()
+        hold_port(port).close()
     except OSError:
         return False
     return True

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import yaml
 
-from support.ports import free_ports, held
+from support.ports import free_ports, hold_port
 from support.real_processes import Processes
 
 NAGAYA = Path(sys.prefix) / "bin" / "nagaya"
@@ -66,7 +66,7 @@ class RunningServer:
         """Start, or start again on the same data and port; returns when the server is ready."""
         began = time.monotonic()
         # Also while the process is killed the port is nobody else's.
-        self._held = self._held or held(self.port)
+        self._held = self._held or hold_port(self.port)
         command = [NAGAYA, "up", "--data-dir", self.data_dir, "--listen", f"127.0.0.1:{self.port}"]
         self._processes.start("nagaya", [*command, "--write-kubeconfig", self.kubeconfig, *self._arguments])
         while time.monotonic() < began + PATIENCE:

@@ -89,11 +89,11 @@ def _read(names: Sequence[str], case: Any, *, number: int, ids: Ids) -> tuple[st
     elif ids is not None and not callable(ids):
         name = ids[number]
     else:
-        name = "-".join(_named(value, ids) or f"{argument}{number}" for argument, value in arguments.items())
+        name = "-".join(_name_argument(value, ids) or f"{argument}{number}" for argument, value in arguments.items())
     return ascii(name)[1:-1][:_LONGEST_NAME], arguments  # a lone surrogate cannot be sent to another process
 
 
-def _named(value: Any, ids: Callable[[Any], object] | None) -> str | None:
+def _name_argument(value: Any, ids: Callable[[Any], object] | None) -> str | None:
     """The name of an argument, or None if its place in the table has to do."""
     named = ids(value) if ids is not None else None
     if named is not None:

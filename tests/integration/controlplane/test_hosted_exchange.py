@@ -1,8 +1,8 @@
 """API servers behind the balancer are exchanged without a request that reaches one which refuses it.
 
 The host, the supervisor and the balancer are real; the API servers are programs that refuse every request from the
-moment in which they are told to end (refusing_api_server.py), so that no request may arrive later, however slow the
-balancer is.
+moment they receive SIGTERM (refusing_api_server.py). So the balancer must have moved every request elsewhere before
+that moment, however slow it is.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Site:
     @asynccontextmanager
     async def load(self) -> AsyncIterator[None]:
         """Clients of all kinds, which report everything that is not an answer."""
-        makers = {"kept": self._kept, "fresh": self._fresh, "http2": self._http2}
+        makers = {"kept": self._ask_on_kept_connection, "fresh": self._fresh, "http2": self._http2}
         # More than one of each: both API servers have clients of every kind.
         makers_by_name = {f"{kind} {number}": make for kind, make in makers.items() for number in range(CLIENTS)}
         self._clients = [asyncio.create_task(self._work(name, make)) for name, make in makers_by_name.items()]
@@ -185,12 +185,12 @@ class Site:
         async with self._open("http/1.1") as (reader, writer):
             await self._ask(name, reader, writer)
 
-    async def _kept(self, name: str) -> None:
-        """One connection until it has ended, which is noticed before the next request, as clients do."""
+    async def _ask_on_kept_connection(self, name: str) -> None:
+        """Send requests on one connection until it ends. Like real clients, look for its end before each request."""
         async with self._open("http/1.1") as (reader, writer):
             while not self._over and not reader.at_eof():
                 await self._ask(name, reader, writer)
-                await asyncio.sleep(0.03)
+                await asyncio.sleep(0.03)  # clients pause: the connection is idle when the balancer ends it
 
     async def _http2(self, name: str) -> None:
         """Several requests at a time over one connection. After GOAWAY those that were not read are repeated."""
@@ -208,12 +208,12 @@ class Site:
                 if not answer:
                     raise EOFError(f"requests {waiting} were not answered")
                 if answer[0] == "GOAWAY":
-                    if lost := {each for each in waiting if each <= int(answer[1])}:
+                    if lost := {number for number in waiting if number <= int(answer[1])}:
                         self.failed.append(f"{name}: requests {lost} were read and not answered")
                     return
                 waiting.discard(int(answer[0]))
                 self._note(name, *answer[1:])
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # a request rate, not a wait: streams overlap
 
 
 @asynccontextmanager
@@ -252,9 +252,9 @@ async def test_a_slow_balancer_makes_an_exchange_slower_and_not_wrong(site: Site
         try:
             while True:
                 os.kill(pid, signal.SIGSTOP)
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(1.0)  # longer than every interval of the host and the balancer
                 os.kill(pid, signal.SIGCONT)
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.1)  # the balancer runs for a tenth of the time
         finally:
             os.kill(pid, signal.SIGCONT)
 

@@ -1,25 +1,19 @@
 """Mutants are drawn in the same way every time, and change exactly one place of the source."""
 
 import ast
-import importlib.util
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from support.tools import load_tool
+
 CHECKOUT = Path(__file__).parents[3]
 
 
-@cache
 def tool() -> ModuleType:
     """The program that draws mutants."""
-    spec = importlib.util.spec_from_file_location("mutants", CHECKOUT / "tools/mutants.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("mutants")
 
 
 def mutations(source: str) -> dict[str, list[str]]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("run_tests", Path(__file__).parents[3] / "tools/run_tests.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-run_tests: Any = importlib.util.module_from_spec(_SPEC)
-sys.modules["run_tests"] = run_tests
-_SPEC.loader.exec_module(run_tests)
+from support.tools import load_tool
+
+run_tests: Any = load_tool("run_tests")
 
 
 def record(test: str, **changes: Any) -> dict[str, Any]:

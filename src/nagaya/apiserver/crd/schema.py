@@ -152,11 +152,11 @@ def _entries(attribute: str, convert: Callable[[list[Any], int], list[Any]]) -> 
 
 
 def _texts(value: list[Any], depth: int) -> list[str]:
-    return [each for each in value if isinstance(each, str)]
+    return [text for text in value if isinstance(text, str)]
 
 
 def _schemas(value: list[Any], depth: int) -> list[Schema]:
-    return [read(each, depth) for each in value]
+    return [read(schema, depth) for schema in value]
 
 
 def _rules(value: list[Any], depth: int) -> list[JsonObject]:
@@ -170,7 +170,7 @@ def _default(node: Schema, value: Any, depth: int) -> None:
 
 def _properties(node: Schema, value: Any, depth: int) -> None:
     if isinstance(value, dict):
-        node.properties = {name: read(each, depth) for name, each in value.items()}
+        node.properties = {name: read(schema, depth) for name, schema in value.items()}
 
 
 def _additional(node: Schema, value: Any, depth: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from nagaya.simulators.proxmox import surface
 from nagaya.simulators.proxmox.surface import Permissions, Route, Schema
 from nagaya.simulators.proxmox.surface.loading import ROOT
+from support.tools import load_tool
 
 CHECKOUT = Path(__file__).parents[4]
 DATA = CHECKOUT / "src/nagaya/simulators/proxmox/surface/routes.json"
@@ -33,15 +34,9 @@ def published() -> Mapping[str, Any]:
     return endpoints
 
 
-@cache
 def tool() -> ModuleType:
     """The program that makes the data file."""
-    spec = importlib.util.spec_from_file_location("pve_surface", CHECKOUT / "tools/pve_surface.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("pve_surface")
 
 
 ROUTES = [route for route in surface.routes("9.2") if route is not ROOT]

@@ -131,12 +131,12 @@ async def test_draining_ends_when_the_balancer_has_confirmed_both_states(folder:
     await eventually(lambda: file(folder).leaving == (AT[FIRST],))
     for count in (None, 2, 1):
         balancer.say(generation=8, count=count, closed=True)
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.15)  # several polls of the status, which must confirm nothing
         assert file(folder).closed == ()
     balancer.say(generation=8, count=0)
     await eventually(lambda: file(folder).closed == (AT[FIRST],))
     balancer.say(generation=9, count=0)
-    await asyncio.sleep(0.15)
+    await asyncio.sleep(0.15)  # several polls
     assert not draining.done()
     balancer.say(generation=9, count=0, closed=True)
     async with asyncio.timeout(10):

@@ -54,6 +54,7 @@ class Balancer:
             self._close_drained()
             with contextlib.suppress(OSError):
                 self._write_status()
+            # The host writes the file from another process, and nothing announces that.
             await asyncio.sleep(
                 min(_DRAINING_INTERVAL, backends.PROBE_INTERVAL) if self._leaving else backends.PROBE_INTERVAL
             )
