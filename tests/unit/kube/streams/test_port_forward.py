@@ -64,10 +64,14 @@ class Server:
     open: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     url: str = ""
+    tasks: set[asyncio.Task[None] | None] = field(default_factory=set)
+    """Keeps the tasks alive: if a client has closed its connection and the task waits for a second connection, asyncio
+    has only weak references to the task and to the reader that it waits for, and both can be garbage collected."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open += 1
         self.idle.clear()
+        self.tasks.add(asyncio.current_task())
         stream = TcpStream(reader, writer, "client")
         try:
             first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
