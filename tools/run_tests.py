@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -131,9 +132,11 @@ class Progress:
         self._shown = 0
 
     def ended(self, step: Step) -> None:
-        """Print one line for a step, and all of its output if it failed."""
+        """Print one line for a step, and its output if it failed: of pytest's output what follows the dots."""
         if step.code != 0:
-            print(f"\n{step.output.read_text(errors='replace').rstrip()}\n")
+            output = step.output.read_text(errors="replace").rstrip()
+            report = re.search(r"^=+ (ERRORS|FAILURES) =+$", output, re.MULTILINE)
+            print(f"\n{output[report.start() :] if report else output}\n")
         print(f"{'ok' if step.code == 0 else 'FAILED':<6} {step.name:<28} {step.seconds:6.1f} s", flush=True)
 
     def tick(self) -> None:

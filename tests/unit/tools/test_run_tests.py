@@ -75,3 +75,15 @@ def test_coverage_never_mixes_two_runs(tmp_path: Path) -> None:
     assert f"data_file = {tmp_path / 'new' / 'data'}" in (tmp_path / "new" / run_tests.SETTINGS).read_text()
     with pytest.raises(SystemExit, match="is not empty"):
         run_tests.begin_coverage(tmp_path / "new")
+
+
+def test_a_failed_step_prints_the_failures_without_the_dots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    step = run_tests.Step("unit tests", [], code=1, output=tmp_path / "output")
+    step.output.write_text("bringing up nodes...\n..u.F [100%]\n=== FAILURES ===\n__ test_a __\nE assert 1 == 2\n")
+    run_tests.Progress(tmp_path).ended(step)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:4] == ["", "=== FAILURES ===", "__ test_a __", "E assert 1 == 2"]
+    assert printed[-1].startswith("FAILED unit tests")
+    step.output.write_text("usage: pytest\n")
+    run_tests.Progress(tmp_path).ended(step)
+    assert "usage: pytest" in capsys.readouterr().out
