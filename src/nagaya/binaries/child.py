@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from nagaya.binaries.errors import BinariesError
 
@@ -49,20 +50,7 @@ class Child:
     def run(self, heard: Callable[[str], None], tick: Callable[[], None] | None = None) -> str:
         """What the command wrote to standard output; ChildFailed if it failed."""
         with tempfile.TemporaryFile(dir=self.folder) as out, _undisturbed() as disturb:
-            try:
-                process = subprocess.Popen(
-                    self.command,
-                    cwd=self.folder,
-                    env=dict(self.environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                    pass_fds=(self.lock,),
-                )
-            except OSError as error:
-                raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error
-            with process:
+            with self._start(out, subprocess.PIPE) as process:
                 try:
                     disturb()
                     kept = _listen(process, heard, tick)
@@ -74,6 +62,31 @@ class Child:
                 raise ChildFailed(code, "\n".join(kept))
             out.seek(0)
             return out.read().decode(errors="replace")
+
+    @contextmanager
+    def run_beside(self) -> Iterator[None]:
+        """Run the command while the context lasts, and end it then. Its output and its result are ignored."""
+        with _undisturbed() as disturb, self._start(subprocess.DEVNULL, subprocess.DEVNULL) as process:
+            try:
+                disturb()
+                yield
+            finally:
+                _end(process)
+
+    def _start(self, out: IO[bytes] | int, err: int) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                pass_fds=(self.lock,),
+            )
+        except OSError as error:
+            raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -143,14 +143,16 @@ class Installer:
                 if record is not None:
                     found[program.name] = self._binary(release, program, record)
             unavailable: list[BinariesUnavailable] = []
-            with self._workplace(lock) as work:
-                for product in _PRODUCTS:
-                    absent = [
-                        program for program in missing if program.product == product and program.name not in found
-                    ]
+            absent = [program for program in missing if program.name not in found]
+            planned = [
+                (product, release.of(product), [program for program in absent if program.product == product])
+                for product in _PRODUCTS
+                if any(program.product == product for program in absent)
+            ]
+            with self._workplace(lock, planned) as work:
+                for product, _, programs in planned:
                     try:
-                        if absent:
-                            found |= self._obtain(release, product, absent, work)
+                        found |= self._obtain(release, product, programs, work)
                     except BinariesUnavailable as error:
                         # Other products may be available, and what is installed now is not missing next time.
                         unavailable.append(error)
@@ -166,7 +168,7 @@ class Installer:
         return record
 
     @contextmanager
-    def _workplace(self, lock: int) -> Iterator[Workplace]:
+    def _workplace(self, lock: int, planned: Sequence[tuple[Product, str, Sequence[Program]]]) -> Iterator[Workplace]:
         scratch = self._cache / "scratch"
         downloads = self._cache / "downloads"
         with writing(self._cache):
@@ -182,6 +184,7 @@ class Installer:
                 logs=self._cache / "logs",
                 build_cache=self._cache / "go-build",
                 lock=lock,
+                planned=planned,
             )
             shutil.rmtree(downloads, ignore_errors=True)
         finally:

@@ -24,6 +24,8 @@ class Workplace:
     """Go's build cache. Kept for good; Go itself removes what was not used for five days."""
     lock: int
     """The descriptor of the lock, for child processes that may outlive us."""
+    planned: Sequence[tuple[Product, str, Sequence[Program]]] = ()
+    """All that is missing, in the order of the calls to `provide`: a source may prepare the next while it works."""
 
 
 @dataclass(frozen=True, slots=True)

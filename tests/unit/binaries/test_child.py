@@ -12,6 +12,7 @@ import pytest
 
 from nagaya.binaries.child import Child, ChildFailed
 from support.life import alive
+from support.waiting import eventually
 
 
 def run(folder: Path, text: str, heard: list[str] | None = None) -> str:
@@ -122,3 +123,17 @@ def test_an_interrupt_before_it_starts_is_not_lost(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, "true")
+
+
+async def test_a_child_beside_other_work_is_ended_with_that_work(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    text = (
+        f"echo noise; sleep 600 & echo $! > {tmp_path}/inner; echo $$ > {started}.new; mv {started}.new {started}; wait"
+    )
+    with (tmp_path / "lock").open("w") as lock:
+        with Child(["/bin/sh", "-c", text], tmp_path, os.environ, lock.fileno()).run_beside():
+            await eventually(started.exists)
+        pids = [int(file.read_text()) for file in (started, tmp_path / "inner")]
+        await eventually(lambda: not any(map(alive, pids)))
+        with Child(["/bin/sh", "-c", "exit 1"], tmp_path, os.environ, lock.fileno()).run_beside():
+            pass

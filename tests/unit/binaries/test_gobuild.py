@@ -5,6 +5,8 @@ import shutil
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from nagaya.binaries.version_check import version_of
 from support.fake_go import FakeGo
 from support.fake_site import put_program, script
 from support.standing_clock import StandingClock
+from support.waiting import eventually
 
 LINUX = Platform("linux", "amd64")
 
@@ -179,6 +182,32 @@ def test_progress_counts_the_packages_that_are_compiled(
     assert any(": 1 of 2 packages (50%), kubelet," in line for line in lines)
     assert any(": 2 of 2 packages (100%), linking," in line for line in lines)
     assert ": 2 packages in" in lines[-1]
+
+
+async def test_the_modules_of_the_next_product_are_fetched_during_a_build(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    etcd, kubelet = programs_named(["etcd"]), programs_named(["kubelet", "e2e.test"])
+    plan = replace(work, planned=[("etcd", "v3.7.3", etcd), ("kubernetes", "v1.36.3", kubelet)])
+    with closing(build.provide("etcd", "v3.7.3", etcd, plan)) as stream:
+        next(stream)
+        await eventually(lambda: any(call.startswith("list") and "cmd/kubelet" in call for call in fake_go.calls))
+    fetched = len(fake_go.calls)
+    list(build.provide("kubernetes", "v1.36.3", kubelet[:1], plan))
+    assert [call.split()[0] for call in fake_go.calls[fetched:]] == [
+        "env",
+        "list",
+        "build",
+    ]  # and nothing after the last
+
+
+async def test_a_failed_fetch_of_the_next_product_fails_no_build(
+    build: GoBuild, work: Workplace, fake_go: FakeGo
+) -> None:
+    etcd, kine = programs_named(["etcd"]), programs_named(["kine"])
+    fake_go.environment["CC"] = "no-such-compiler"
+    for following in (("kine", "v0.14.10", kine), ("kine", "v0.0.1", kine)):
+        assert list(build.provide("etcd", "v3.7.3", etcd, replace(work, planned=[("etcd", "v3.7.3", etcd), following])))
 
 
 def test_a_machine_without_go_is_told(reporter: PlainReporter, work: Workplace, tmp_path: Path) -> None:
