@@ -13,7 +13,7 @@ CHECKOUT = Path(__file__).parents[3]
 
 def tool() -> ModuleType:
     """The program that draws mutants."""
-    return load_tool("mutants")
+    return load_tool("mutants/candidates")
 
 
 def mutations(source: str) -> dict[str, list[str]]:
