@@ -64,9 +64,9 @@ def test_no_two_runs_have_the_same_ports_or_addresses() -> None:
 def test_a_port_that_was_given_is_refused_to_clients_and_open_to_its_server() -> None:
     [port] = free_ports(1)
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=10)
+        socket.create_connection(("127.0.0.1", port), timeout=60)
     with socket.create_server(("127.0.0.1", port)):
-        socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
 
 
 def test_a_port_that_cannot_be_chosen_is_waited_for_and_free_when_its_user_is_killed() -> None:

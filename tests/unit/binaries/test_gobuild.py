@@ -270,7 +270,7 @@ def test_an_interrupt_ends_the_build(
     with pytest.raises(KeyboardInterrupt):
         provide(build, work, ["kubelet"])
     pid = int(fake_go.pid_file.read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         threading.Event().wait(0.01)
     assert not Path(f"/proc/{pid}").exists()

@@ -59,7 +59,7 @@ def wait_for(path: Path, reporter: PlainReporter, clock: StandingClock) -> threa
 
 
 def until(condition: object, said: io.StringIO) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while str(condition) not in said.getvalue() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert str(condition) in said.getvalue()

@@ -81,7 +81,7 @@ async def transport(connection: Connection, **environment: str) -> AsyncIterator
         await made.close()
 
 
-def get(path: str = "/version", timeout: float | None = 5) -> Call:
+def get(path: str = "/version", timeout: float | None = 60) -> Call:
     return Call("GET", path, {}, {"accept": "application/json"}, None, timeout)
 
 
@@ -89,7 +89,7 @@ async def read(answer: StreamAnswer) -> bytes:
     return b"".join([chunk async for chunk in answer])
 
 
-POST = Call("POST", "/api/v1/namespaces", {"fieldManager": "x y"}, {"content-type": "application/json"}, b"{}", 5)
+POST = Call("POST", "/api/v1/namespaces", {"fieldManager": "x y"}, {"content-type": "application/json"}, b"{}", 60)
 
 
 async def test_connections_are_used_again() -> None:
@@ -303,7 +303,7 @@ async def test_no_secret_is_in_what_is_told() -> None:
     connection = Connection("http://127.0.0.1:1", token=secret, proxy=f"http://me:{secret}@127.0.0.1:1")
     async with transport(connection) as way:
         with pytest.raises(Unreachable) as caught:
-            await way.send(Call("POST", "/", {}, {"x": secret}, secret.encode(), 5))
+            await way.send(Call("POST", "/", {}, {"x": secret}, secret.encode(), 60))
         assert secret not in f"{caught.value!r} {caught.value} {caught.value.call!r} {way.connection!r}"
 
 

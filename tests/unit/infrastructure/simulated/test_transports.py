@@ -29,7 +29,7 @@ OURS = CertificateAuthority.create("kubernetes", WORLD.clock)
 OTHERS = CertificateAuthority.create("kubernetes", WORLD.clock)
 KEY = Key("fleet", "harbour")
 ENDPOINT = Endpoint(host="127.0.0.1", port=20001)
-NODES = Call("GET", "/api/v1/nodes", timeout=1)
+NODES = Call("GET", "/api/v1/nodes", timeout=60)
 
 
 class Elsewhere(Exception):

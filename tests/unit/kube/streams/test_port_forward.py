@@ -125,7 +125,7 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
         listener.close()
 
 
-def forward(connection: Connection, timeout: float = 5, **environment: str) -> PortForward:
+def forward(connection: Connection, timeout: float = 60, **environment: str) -> PortForward:
     return PortForward(connection, world=World(), environment=environment, timeout=timeout)
 
 

@@ -57,7 +57,7 @@ async def test_bytes_come_back_however_they_are_cut(piece: int) -> None:
 @pytest.mark.parametrize("windows", [True, False])
 async def test_more_than_all_buffers_hold_passes(windows: bool) -> None:
     data = bytes(range(256)) * 8000
-    async with session(windows=windows) as (pod, _), asyncio.timeout(10):
+    async with session(windows=windows) as (pod, _), asyncio.timeout(60):
         stream = await pod.connect(1)
 
         async def send() -> None:

@@ -12,7 +12,7 @@ from nagaya.simulators.netns import equipment
 
 @pytest.mark.parametrize("name", ["machine.sh", "systemctl"])
 def test_scripts_are_shell(name: str) -> None:
-    done = subprocess.run(["sh", "-n"], input=equipment.script(name).encode(), check=False, timeout=10)
+    done = subprocess.run(["sh", "-n"], input=equipment.script(name).encode(), check=False, timeout=60)
     assert done.returncode == 0
 
 

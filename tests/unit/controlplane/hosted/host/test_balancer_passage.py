@@ -27,11 +27,11 @@ class ApiServer:
         self.writer.write(words)
 
     async def hears(self, length: int) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.reader.readexactly(length)
 
     async def hears_the_end(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert await self.reader.read() == b""
 
 
@@ -64,11 +64,11 @@ class Wire:
         assert await self.hears(len(answer)) == answer
 
     async def hears(self, length: int) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.reader.readexactly(length)
 
     async def hears_all(self) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.reader.read()
 
     async def ask(self, words: bytes = b"question") -> None:
@@ -232,7 +232,7 @@ async def test_a_request_that_takes_long_does_not_keep_an_api_server_for_ever(mo
 
 async def until_it_counts(between: Wire) -> None:
     """Wait until the answer has arrived: another request could follow it."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not between.backend.remaining:  # noqa: ASYNC110 - it is looked at from outside
             await asyncio.sleep(0.005)
 
@@ -336,7 +336,7 @@ async def test_a_client_that_goes_is_gone_for_the_api_server() -> None:
         await between.server.hears_the_end()
         assert between.backend.remaining == 1  # until it closes, too: the client may be waiting for an answer
         between.server.writer.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while between.backend.passages:  # noqa: ASYNC110 - it is looked at from outside
                 await asyncio.sleep(0.01)
         assert between.backend.remaining == 0

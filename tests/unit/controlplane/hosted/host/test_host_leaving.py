@@ -139,7 +139,7 @@ async def test_draining_ends_when_the_balancer_has_confirmed_both_states(folder:
     await asyncio.sleep(0.15)  # several polls
     assert not draining.done()
     balancer.say(generation=9, count=0, closed=True)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert await draining
 
 
@@ -200,7 +200,7 @@ async def carry_out(host: Host, folder: TenantFolder, steps: Roll, fails: BaseEx
     host._supervisor = supervisor
     confirming = asyncio.create_task(FakeBalancer(folder).confirm())
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await host.carry_out(UID, steps, FILE)
     finally:
         confirming.cancel()
