@@ -43,7 +43,7 @@ SLOWEST = 10
 SETTINGS = "coverage.ini"
 NOT_INSTALLED = "missing program: "
 """How the reason of a test begins that was skipped for want of a program (tests/support/real.py)."""
-BUILD_MINUTES = 14
+BUILD_MINUTES = 11
 PROGRESS_INTERVAL = 30.0
 GRACE = 15.0
 """Seconds that interrupted children have to end their own processes."""
