@@ -44,8 +44,9 @@ _MEMORY = {"GOGC": "off", "GOMEMLIMIT": "1536MiB"}
 """Compilers are short-lived and collect garbage for nothing: without that a build takes a sixth less time. Few packages
 reach the limit, from which on the compiler or linker collects after all."""
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_FEW = 2
-"""With as few processors two compilers with one thread each take 7 % less time than two with two threads each."""
+_FEW_PROCESSORS = 2
+"""With so few, two compilers with one thread each take 7 % less time than two with two threads each. With more, and
+where the user sets GOMAXPROCS, Go decides."""
 _USUAL_PLACE = Path("/usr/local/go/bin/go")
 _SEPARATOR = "---\n"
 _STAMPED: dict[Product, tuple[str, ...]] = {
@@ -127,14 +128,15 @@ class GoBuild:
     def _go_environment(self, product: Product, work: Workplace) -> dict[str, str]:
         """The user's settings for proxies stay; what would change the result or look outside our module goes."""
         compiler = {"CGO_ENABLED": "1", **NEEDS_C[product]} if product in NEEDS_C else {"CGO_ENABLED": "0"}
+        one_thread = _PROCESSORS <= _FEW_PROCESSORS and "GOMAXPROCS" not in self.environment
         return {
             **_MEMORY,
-            **({"GOMAXPROCS": "1"} if _PROCESSORS <= _FEW else {}),
+            **({"GOMAXPROCS": "1"} if one_thread else {}),
             **self.environment,
             **compiler,
             "GOOS": self.platform.system,
             "GOARCH": self.platform.architecture,
-            "GOFLAGS": "",
+            "GOFLAGS": f"-p={_PROCESSORS}" if one_thread else "",
             "GOWORK": "off",
             "GOCACHE": os.fspath(work.build_cache),
             "GOTMPDIR": os.fspath(work.staging),
@@ -194,12 +196,12 @@ class _Build:
         for batch in _batches([program for program in programs if not program.is_manifest]):
             folder = Path(tempfile.mkdtemp(dir=self.work.staging))
             activity.note(", ".join(program.name for program in batch))
-            flags = [*_FLAGS, f"-p={_PROCESSORS}", f"-ldflags={self._stamps()}", "-o", f"{folder}{os.sep}"]
+            flags = [*_FLAGS, f"-ldflags={self._stamps()}", "-o", f"{folder}{os.sep}"]
             packages = [program.package for program in batch]
             if batch[0].is_test_binary:
                 # `go test -c` does not name the packages that it compiles: compile them first, where they are counted.
                 if self._stale_for_tests:
-                    self._run("build", "-v", *_FLAGS, f"-p={_PROCESSORS}", *self._stale_for_tests, activity=activity)
+                    self._run("build", "-v", *_FLAGS, *self._stale_for_tests, activity=activity)
                 activity.note(f"{batch[0].name}: linking")
                 self._run("test", "-c", *flags, *packages, activity=activity)
             else:

@@ -73,6 +73,30 @@ def test_a_user_can_limit_the_memory_of_compilers(build: GoBuild, work: Workplac
     assert {"GOGC=100", "GOMEMLIMIT=512MiB"} <= set(fake_go.saw.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("processors", "user", "expected"),
+    [
+        (2, {}, {"GOMAXPROCS=1", "GOFLAGS=-p=2"}),
+        (2, {"GOMAXPROCS": "2"}, {"GOMAXPROCS=2", "GOFLAGS="}),
+        (8, {}, {"GOFLAGS="}),
+    ],
+)
+def test_compilers_have_one_thread_each_on_a_small_machine_unless_the_user_decides(
+    build: GoBuild,
+    work: Workplace,
+    fake_go: FakeGo,
+    monkeypatch: pytest.MonkeyPatch,
+    processors: int,
+    user: dict[str, str],
+    expected: set[str],
+) -> None:
+    monkeypatch.setattr("nagaya.binaries.gobuild._PROCESSORS", processors)
+    fake_go.environment.update(user)
+    provide(build, work, ["kubelet"])
+    seen = {line for line in fake_go.saw.splitlines() if line.startswith(("GOMAXPROCS=", "GOFLAGS="))}
+    assert seen == expected
+
+
 def test_kine_without_a_c_compiler_says_which_package_has_one(build: GoBuild, work: Workplace, fake_go: FakeGo) -> None:
     fake_go.environment["CC"] = "no-such-compiler"
     with pytest.raises(
@@ -109,8 +133,9 @@ def test_a_module_without_the_files_of_a_manifest_is_told(build: GoBuild, work: 
 
 
 def test_nothing_but_what_is_pinned_is_built_and_nothing_of_the_user_changes_the_result(
-    build: GoBuild, work: Workplace, fake_go: FakeGo
+    build: GoBuild, work: Workplace, fake_go: FakeGo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("nagaya.binaries.gobuild._PROCESSORS", 8)  # on a small machine GOFLAGS has a number
     fake_go.environment |= {
         "GOFLAGS": "-mod=vendor",
         "GOWORK": "/somewhere/go.work",
