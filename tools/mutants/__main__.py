@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> None:
     """`run`: examine the mutants that have no result yet, then print the table."""
     mutants = [Mutant(**json.loads(line)) for line in options.mutants.read_text().splitlines()]
     path = options.results or options.map.with_suffix(".results.jsonl")
-    results = {each["id"]: each for each in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
+    earlier = path.read_text().splitlines() if path.exists() else []
+    results = {result["id"]: result for result in map(json.loads, earlier)}
     suite, pending = Suite(options.map), queue.SimpleQueue[tuple[Mutant, Any]]()
     for mutant in mutants:
         if mutant.id not in results:

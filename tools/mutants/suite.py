@@ -67,10 +67,10 @@ class Suite:
         """Yield tests for one pytest process at a time, those of a file together."""
         taken: list[str] = []
         for test in [*tests, ""]:
-            total = sum(self.seconds[each] for each in taken)
+            total = sum(self.seconds[name] for name in taken)
             if taken and (not test or len(taken) == ROUND_TESTS or total + self.seconds[test] > ROUND_SECONDS):
-                files = list(dict.fromkeys(each.split("::")[0] for each in taken))
-                yield sorted(taken, key=lambda each: files.index(each.split("::")[0]))
+                files = list(dict.fromkeys(name.split("::")[0] for name in taken))
+                yield sorted(taken, key=lambda name: files.index(name.split("::")[0]))
                 taken = []
             taken.append(test)
 
