@@ -56,7 +56,8 @@ def write_map(options: argparse.Namespace) -> None:
     with scratch() as folder:
         workspace, recorded = Workspace(Path(folder, "0")), Path(folder, "map")
         recorded.mkdir()
-        workspace.pytest(*options.pytest, quiet=False, MUTANTS_MAP=str(recorded))
+        environment = {"MUTANTS_MAP": str(recorded), "MUTANTS_PACKAGES": " ".join(PACKAGES)}
+        workspace.pytest(*options.pytest, quiet=False, **environment)
         combined = CoverageData(str(options.output))
         for path in recorded.glob("lines.*"):
             part = CoverageData(str(path))

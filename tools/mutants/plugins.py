@@ -20,7 +20,8 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self._tests, self._contexts = folder / f"{os.getpid()}.jsonl", [""]
         self._seconds, self._outcomes = 0.0, set[str]()
-        include = [str(Path.cwd() / "src/nagaya/*")]
+        packages = os.environ["MUTANTS_PACKAGES"].split()
+        include = [str(Path.cwd() / "src/nagaya" / package / "*") for package in packages]
         self._coverage = Coverage(folder / "lines", data_suffix=True, config_file=False, include=include)
         self._coverage.set_option("run:relative_files", True)
         self._coverage.set_option("run:disable_warnings", ["no-data-collected"])
