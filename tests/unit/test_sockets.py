@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,29 @@ async def test_each_socket_is_prepared_and_may_be_closed_by_whoever_uses_it() ->
     made.close()
     await sockets.end()
     assert made.fileno() == -1
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_loop_of_a_test_ends_connections_that_were_closed_and_leaves_others(
+    serving: ssl.SSLContext, is_closed: bool
+) -> None:
+    def accept() -> ssl.SSLSocket:
+        return serving.wrap_socket(listener.accept()[0], server_side=True)
+
+    async def connect() -> socket.socket:
+        made = socket.create_connection(listener.getsockname())
+        transport, _ = await loop.create_connection(asyncio.Protocol, sock=made, ssl=trusting(), server_hostname="x")
+        if is_closed:
+            transport.close()  # the other side does not answer
+        return made
+
+    loop = asyncio.new_event_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        accepted = pool.submit(accept)
+        made = loop.run_until_complete(connect())
+        with accepted.result():
+            loop.close()
+            assert (made.fileno() == -1) is is_closed
+    made.close()
+    with pytest.warns(ResourceWarning) if not is_closed else contextlib.nullcontext():
+        gc.collect()
