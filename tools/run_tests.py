@@ -40,6 +40,7 @@ QUICK_CPU, QUICK_WALL = 0.04, 0.2
 LONG = 5.0
 """Seconds above which a test states its reason with `@pytest.mark.long`. Waiting for a processor does not count."""
 SLOWEST = 10
+INOTIFY, INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances"), 1024
 SETTINGS = "coverage.ini"
 NOT_INSTALLED = "missing program: "
 """How the reason of a test begins that was skipped for want of a program (tests/support/real.py)."""
@@ -206,8 +207,23 @@ def check(package: str, folder: Path) -> bool:
     return run([[*lint([str(path) for path in found]), types()], [pytest("unit tests", folder, *quick)]], folder)
 
 
+def allow_watches() -> None:
+    """Have enough inotify instances, if root runs the tests.
+
+    A control plane has about 15 and a kubelet six; Linux allows a user 128 on the whole machine. containerd does not
+    start without one, so two test runs at a time would disturb each other.
+    """
+    try:
+        if int(INOTIFY.read_text()) < INOTIFY_INSTANCES:
+            INOTIFY.write_text(f"{INOTIFY_INSTANCES}\n")
+            print(f"Set fs.inotify.max_user_instances to {INOTIFY_INSTANCES}, until this machine restarts.", flush=True)
+    except OSError:
+        pass  # not root, or a container that may not change it; the limit may suffice
+
+
 def test(folder: Path, coverage: Path | None) -> bool:
     """Every tier."""
+    allow_watches()
     random = []
     if os.environ.get("NAGAYA_TEST_ALL"):
         random = [f"--hypothesis-seed={secrets.randbits(32)}"]

@@ -91,7 +91,11 @@ async def available(lab: Lab, host: NetnsHost, name: str) -> Any:
         return await lab.until(f"Machine {name} is Available", look, PATIENCE)
     except AssertionError as error:
         found = host.machines.get(name)
-        logs = () if found is None else (found.log(each)[-3000:] for each in ("cloud-init", "runcmd", "kubelet"))
+        logs = (
+            ()
+            if found is None
+            else (found.log(each)[-3000:] for each in ("containerd", "cloud-init", "runcmd", "kubelet"))
+        )
         raise AssertionError("\n".join((str(error), *logs))) from None
 
 

@@ -87,3 +87,18 @@ def test_a_failed_step_prints_the_failures_without_the_dots(tmp_path: Path, caps
     step.output.write_text("usage: pytest\n")
     run_tests.Progress(tmp_path).ended(step)
     assert "usage: pytest" in capsys.readouterr().out
+
+
+def test_too_few_inotify_instances_are_raised_and_enough_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = tmp_path / "max_user_instances"
+    monkeypatch.setattr(run_tests, "INOTIFY", setting)
+    run_tests.allow_watches()  # a kernel without it
+    setting.write_text("128\n")
+    run_tests.allow_watches()
+    assert setting.read_text() == "1024\n"
+    assert capsys.readouterr().out == "Set fs.inotify.max_user_instances to 1024, until this machine restarts.\n"
+    setting.write_text("8192\n")
+    run_tests.allow_watches()
+    assert (setting.read_text(), capsys.readouterr().out) == ("8192\n", "")

@@ -28,7 +28,8 @@ _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ENVIRONMENT: Final = (f"PATH={_PATH}", "HOME=/root", "LANG=C.UTF-8")
 _NAMESPACES: Final = ("--mount", "--net", "--uts", "--ipc", "--pid", "--cgroup")
 _JOIN: Final = 'for group in $GROUPS_TO_JOIN; do echo $$ > "$group"; done; unset GROUPS_TO_JOIN; exec "$@"'
-_CONTAINERD_WAIT: Final = 30.0
+_CONTAINERD_WAIT: Final = 60.0
+"""Seconds. Until then it is restarted whenever it ends."""
 _PAUSE: Final = 0.05
 
 

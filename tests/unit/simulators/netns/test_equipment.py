@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def test_what_a_host_lacks_comes_from_packages_and_what_it_has_does_not(
     assert equipment.plugin_folder(packages) == tmp_path / "cni"
     (complaint,) = equipment.missing()
     assert "install containerd, iptables, mount, runc, util-linux, containernetworking-plugins" in complaint
+
+
+def test_containerd_ends_and_is_restarted_if_it_cannot_serve_a_kubelet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equipment, "plugin_folder", lambda packages: Path("/opt/cni/bin"))
+    address, pods = IPv4Interface("198.18.0.2/24"), IPv4Network("198.18.1.0/24")
+    files = equipment.equipment("host", "one", address, pods, unified_cgroups=False)
+    config = tomllib.loads(files["etc/containerd/config.toml"][0])
+    assert config["required_plugins"] == ["io.containerd.grpc.v1.cri"]
+    assert config["plugins"]["io.containerd.grpc.v1.cri"]["cni"]["bin_dir"] == "/opt/cni/bin"
 
 
 def _program(path: Path) -> None:
