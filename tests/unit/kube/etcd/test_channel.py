@@ -290,6 +290,33 @@ async def test_who_does_not_take_a_stream_makes_the_server_wait() -> None:
         await snapshot.aclose()
 
 
+def test_a_call_that_is_given_up_gives_its_window_back() -> None:
+    calls, pieces, size = 25, 10, 100_000  # so many pieces fit into the window of one call
+
+    async def answer(server: GrpcServer, stream: int, path: str, message: bytes) -> None:
+        if path.endswith("Status"):
+            await server.answer(stream, STATUS)
+            return
+        await server.head(stream)
+        for remaining in reversed(range(pieces)):
+            await server.message(stream, SnapshotResponse(remaining_bytes=remaining * size, blob=bytes(size)))
+
+    async def run() -> None:
+        async with asking(answer) as (client, server):
+            assert await client.maintenance.status() == STATUS
+            # The first piece is taken, and with it perhaps a part of the second.
+            assert calls * (pieces - 2) * size > server.http.outbound_flow_control_window
+            for _ in range(calls):
+                snapshot = client.maintenance.snapshot()
+                assert len(await anext(snapshot)) == size
+                await asyncio.sleep(1)  # all others have come, and nobody takes them
+                await snapshot.aclose()
+            assert await client.maintenance.status() == STATUS
+            assert client.broken is None
+
+    on_virtual_time(run())
+
+
 async def test_a_watch_is_created_told_and_ended() -> None:
     async def watching(server: GrpcServer, stream: int, path: str, message: bytes) -> None:
         request = protobuf.decode(WatchRequest, message)

@@ -14,6 +14,7 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.clusters.certificates.key_maker import KeyMaker
 from nagaya.clusters.certificates.reader import SecretReader
 from nagaya.controlplane.kubeadm.tenant_seen import TenantSeen
+from nagaya.controlplane.kubeadm.workload.static_pod import STATIC_PODS
 from nagaya.controlplane.kubeadm.workload.tenant import LISTING_PATIENCE
 from nagaya.controlplane.kubeadm.workload.tenants import Tenants
 from nagaya.controlplane.kubeadm.workload_port import Question, Workload, WorkloadError
@@ -90,6 +91,12 @@ class Fleet:
     def pod(self, name: str, **status: Any) -> None:
         self.tenant.put(PODS, SYSTEM, name, metadata={"labels": {"tier": "control-plane"}}, status=status)
 
+    def static_pods(self) -> set[Key]:
+        """Which pods of the tenant are kept."""
+        remote = self.remotes.get(HARBOUR)
+        assert remote is not None
+        return {Key.of(each) for each in remote.cache.list(STATIC_PODS)}
+
     def heard(self) -> bool:
         """Whether there was news since this was asked last."""
         found = bool(self.news)
@@ -148,6 +155,27 @@ async def test_nodes_are_those_of_the_role_those_named_and_those_of_machines(fle
     assert set(seen.pods) == {"etcd-b"}
     assert seen.pods["etcd-b"].ready
     assert not seen.nodes_problem
+
+
+async def test_of_pods_only_those_that_kubeadm_labels_in_its_namespace_are_listed_and_watched(fleet: Fleet) -> None:
+    labels = {"tier": "control-plane"}
+    fleet.node("a")
+    fleet.pod("etcd-a")
+    fleet.tenant.put(PODS, SYSTEM, "coredns")
+    fleet.tenant.put(PODS, "default", "etcd-b", metadata={"labels": labels})
+    await fleet.connect()
+    await fleet.look()
+    await asyncio.sleep(0.1)
+    assert fleet.static_pods() == {Key(SYSTEM, "etcd-a")}
+    fleet.news.clear()
+    fleet.tenant.put(PODS, SYSTEM, "coredns", status={"phase": "Running"})
+    fleet.tenant.put(PODS, "default", "etcd-b", status={"phase": "Running"})
+    fleet.tenant.put(PODS, "default", "etcd-c", metadata={"labels": labels})
+    await asyncio.sleep(0.1)
+    assert not fleet.heard()
+    assert fleet.static_pods() == {Key(SYSTEM, "etcd-a")}
+    asked = {each for each in fleet.tenant.calls if each.endswith("/pods")}
+    assert asked == {f"{verb} /api/v1/namespaces/{SYSTEM}/pods" for verb in ("GET", "WATCH")}
 
 
 async def test_a_steady_tenant_is_not_asked_for_anything(fleet: Fleet) -> None:
