@@ -73,7 +73,7 @@ def _operation(seen: Seen, operation: _Operation) -> Condition:
     strategy = DefaultMerge(
         weigh((type,)), positive=False, reason=reasons(operation.going_on, operation.unknown, operation.idle)
     )
-    return aggregate(sources, type, negative=True, strategy=strategy)
+    return aggregate(sources, type, strategy=strategy)
 
 
 def _control_plane(seen: Seen, type: ClusterCondition) -> list[Source]:

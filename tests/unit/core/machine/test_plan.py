@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from nagaya.api.cluster.machine import Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.api.contract.provider import Broken
 from nagaya.core.machine.plan import certificates_expiry, plan
-from support.builders import BOOTSTRAP, INFRASTRUCTURE, machine, machine_set, provider
+from support.builders import BOOTSTRAP, INFRASTRUCTURE, Draft, machine, machine_set, provider
 from support.machine_seen import config, host, node, provisioned_host, ready_config, seen
 
 EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
@@ -48,6 +49,27 @@ def test_a_bare_machine_gets_all_its_metadata_by_one_patch() -> None:
             ],
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("draft", "what"),
+    [(OWNED.having(metadata={"finalizers": ["theirs"]}), "finalizers"), (machine(), "ownerReferences")],
+    ids=["finalizers", "owners"],
+)
+def test_a_change_of_a_list_that_others_write_to_must_find_the_machine_as_it_was_read(
+    draft: Draft[Machine], what: str
+) -> None:
+    found = plan(seen(draft)).machine
+    assert found is not None
+    assert [*found.content["metadata"]] == [what]
+    assert found.locked is True
+
+
+def test_a_label_is_added_whatever_others_have_written_meanwhile() -> None:
+    found = plan(seen(OWNED.having(metadata={"labels": None}))).machine
+    assert found is not None
+    assert found.content == {"metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "harbour"}}}
+    assert found.locked is False
 
 
 def test_a_machine_that_goes_gets_no_finalizer() -> None:
