@@ -217,10 +217,17 @@ def test_the_api_is_not_available_without_a_quorum(members: EtcdSeen, expected: 
     assert short(found, "Available") == expected
 
 
-def test_etcd_is_given_two_minutes_to_list_its_members() -> None:
-    young = kcp(1).initialized(since=NOW - timedelta(seconds=119))
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (119, ("False", "NotAvailable", "Waiting for etcd to report the list of members")),
+        (120, ("Unknown", "InspectionFailed", "Failed to get etcd members")),
+    ],
+)
+def test_etcd_is_given_two_minutes_to_list_its_members(seconds: int, expected: tuple[str, str, str]) -> None:
+    young = kcp(1).initialized(since=NOW - timedelta(seconds=seconds))
     found = told(plane(young, *running("a"), tenant=tenant("a", etcd=EtcdSeen())))
-    assert short(found, "Available") == ("False", "NotAvailable", "Waiting for etcd to report the list of members")
+    assert short(found, "Available") == expected
 
 
 def test_a_failure_of_one_machine_is_told_once_it_has_lasted() -> None:

@@ -17,10 +17,10 @@ from nagaya.api.proxmox.proxmox_virtual_machine import (
 )
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, TaskState, upid
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
-from nagaya.infrastructure.proxmox.machine.health import HEALTH_AGAIN, running, with_boot_data
+from nagaya.infrastructure.proxmox.machine.health import HEALTH_AGAIN, healthy, running, with_boot_data
 from nagaya.infrastructure.proxmox.machine.memory import pause
 from nagaya.infrastructure.proxmox.machine.seen import Objects, Seen
-from nagaya.infrastructure.proxmox.machine.steps import Eject
+from nagaya.infrastructure.proxmox.machine.steps import Eject, Said
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, Strays
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from support.builders import NOW, date
@@ -91,6 +91,74 @@ def test_a_task_that_failed_makes_a_pause_that_grows(failures: int) -> None:
     assert made.clear_task
     assert made.again_after == pause(failures)
     assert made.retry_after == NOW + timedelta(seconds=pause(failures))
+
+
+NOT_YET = Said(None, "NotRunningYet", "The VM has not been started yet.")
+
+
+def ours(state: str) -> Found:
+    return Found(Presence.OURS, "pve1", running=bool(state), state=state)
+
+
+def stands_still(state: str) -> Said:
+    return Said(False, "IOError", f"The VM on pve1 stands still ({state}): look at the storage of its disks.")
+
+
+def suspended(state: str) -> Said:
+    why = f"The VM on pve1 is {state}. It is told to go on, but not twice within ten minutes."
+    return Said(False, "Suspended", why)
+
+
+@pytest.mark.parametrize(
+    ("found", "provisioned", "expected"),
+    [
+        (None, True, NOT_YET),
+        (Found(Presence.ABSENT), True, NOT_YET),
+        (Found(Presence.BEING_MADE, "pve1"), False, NOT_YET),
+        (
+            Found(Presence.UNREACHABLE, "pve1", why="Host pve1 is off."),
+            True,
+            Said(None, "HostUnreachable", "Host pve1 is off. Whether the VM runs is not known."),
+        ),
+        (
+            Found(Presence.HIDDEN, "pve1", why="It may not be read.", forbidden=True),
+            True,
+            Said(None, "NotAuthorized", "It may not be read."),
+        ),
+        (Found(Presence.HIDDEN, "pve1", why="It moves."), True, Said(None, "HostUnreachable", "It moves.")),
+        (
+            Found(Presence.FOREIGN, "pve1", why="VM 103 is another one.", running=True),
+            True,
+            Said(False, "IdentityMismatch", "VM 103 is another one."),
+        ),
+        (ours(""), False, NOT_YET),
+        (ours(""), True, Said(False, "Stopped", "The VM on pve1 is off.")),
+        (ours("io-error"), True, stands_still("io-error")),
+        (ours("internal-error"), True, stands_still("internal-error")),
+        (ours("paused"), True, suspended("paused")),
+        (ours("suspended"), True, suspended("suspended")),
+        (ours("running"), True, Said(True, "Running")),
+    ],
+    ids=[
+        "nothing reserved",
+        "absent",
+        "being made",
+        "unreachable",
+        "forbidden",
+        "out of sight",
+        "foreign",
+        "not started yet",
+        "off",
+        "io-error",
+        "internal-error",
+        "paused",
+        "suspended",
+        "running",
+    ],
+)
+def test_a_vm_is_healthy_only_if_it_is_ours_and_runs(found: Found | None, provisioned: bool, expected: Said) -> None:
+    view = replace(seen(initialization={"provisioned": provisioned}), found=found)
+    assert healthy(view) == expected
 
 
 @pytest.mark.parametrize(("forbidden", "reason"), [(True, "NotAuthorized"), (False, "HostUnreachable")])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.infrastructure.proxmox.client import Snapshot
@@ -12,15 +14,17 @@ from nagaya.infrastructure.proxmox.placement import Rules, Spread, Wish
 
 MIB, GIB = 1 << 20, 1 << 30
 NOTHING = Snapshot({}, {}, {}, {})
+NARROWED = {"placement": {"storages": ["fast", "slow"]}}
 
 
-def wished(machine: dict[str, Any], cluster: dict[str, Any]) -> Wish:
+def wished(machine: dict[str, Any], cluster: dict[str, Any], storage: str = "") -> Wish:
     metadata = {"namespace": "fleet", "name": "a", "uid": "u"}
     return wish(
         PROXMOX_MACHINES.convert({"metadata": metadata, "spec": {"templateID": 9, "sourceNode": "pve1", **machine}}),
         None,
         PROXMOX_CLUSTERS.convert({"metadata": metadata, "spec": cluster}),
         NOTHING,
+        storage=storage,
     )
 
 
@@ -59,3 +63,30 @@ def test_a_target_counts_more_than_allowed_hosts_and_those_of_the_machine_more_t
     assert wished({}, cluster).allowed == {"pve1"}
     assert wished({"allowedNodes": ["pve2"]}, cluster).allowed == {"pve2"}
     assert wished({"allowedNodes": ["pve2"], "target": "pve3"}, cluster).allowed == {"pve3"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "cluster", "expected"),
+    [
+        ({}, {}, "usual"),
+        ({"full": True}, {}, "usual"),
+        (NARROWED, {}, ""),
+        ({}, NARROWED, ""),
+        ({"storage": "own"}, {}, "own"),
+        ({"storage": "own"}, NARROWED, "own"),
+        ({"full": False}, {}, ""),
+    ],
+    ids=[
+        "nothing said",
+        "full clone",
+        "machine chooses among storages",
+        "cluster chooses among storages",
+        "own storage",
+        "own storage among storages",
+        "linked clone",
+    ],
+)
+def test_the_storage_of_the_connection_is_for_full_clones_for_which_nobody_names_another(
+    machine: dict[str, Any], cluster: dict[str, Any], expected: str
+) -> None:
+    assert wished(machine, cluster, "usual").storage == expected
