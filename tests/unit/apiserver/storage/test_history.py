@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from nagaya.apiserver.storage import ANY, Compacted, Retention, Store, open_store
+from nagaya.apiserver.storage.history import History
 from support.waiting import eventually
 from unit.apiserver.storage.storage_world import ManualClock, encoded
 
@@ -42,6 +43,23 @@ async def test_history_is_kept_for_the_window_and_not_much_longer(
     clock.advance(300)
     await eventually(lambda: store.compacted_revision == young)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        pytest.param(4.5, (0, 2), id="less than a spacing apart, which are one"),
+        pytest.param(5.0, (1, 2), id="a spacing apart, which are two"),
+        pytest.param(5.5, (1, 2), id="more than a spacing apart, which are two"),
+    ],
+)
+def test_only_writes_less_than_a_spacing_apart_leave_the_window_together(
+    apart: float, expected: tuple[int, int]
+) -> None:
+    history = History(Retention(window_seconds=300))
+    history.mark(1, 1000.0)
+    history.mark(2, 1000.0 + apart)
+    assert (history.compactable(1300.0), history.compactable(1300.0 + apart)) == expected
 
 
 async def test_history_is_kept_for_the_window_across_restarts(directory: Path, clock: ManualClock) -> None:

@@ -107,6 +107,20 @@ def test_without_a_template_nobody_is_asked_and_the_machine_says_why() -> None:
     assert step.remedy.message == "Error retrieving remediation template BoatRemediationTemplate fleet/reboot"
 
 
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(external(request("a")), "WaitingForRemediation", id="who was asked already"),
+        pytest.param(external(template=None), "RemediationTemplateNotFound", id="who cannot be asked"),
+        pytest.param(external(), "WaitingForRemediation", id="who is asked now"),
+    ],
+)
+def test_an_event_tells_of_a_sick_machine_that_somebody_else_shall_remediate(found: External, expected: str) -> None:
+    step = only(plan(seen([sick("a")], found, templateRef=REFERENCE)))
+    assert (step.announced, reason(step.remedy)) == (True, expected)
+    assert not only(plan(seen([healthy("a")], found, templateRef=REFERENCE))).announced
+
+
 def test_the_request_for_a_machine_that_recovered_is_withdrawn() -> None:
     requests = [request("a"), request("b")]
     first, second = plan(seen([healthy("a"), healthy("c")], external(*requests), templateRef=REFERENCE)).steps

@@ -12,6 +12,7 @@ from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.untyped import Untyped
 from nagaya.controlplane.hosted.control_plane.upgrade import target
 from nagaya.controlplane.hosted.kubernetes.objects import before_pods, objects
+from nagaya.controlplane.hosted.kubernetes.rollout import DeploymentSeen
 from nagaya.controlplane.hosted.phases import Hold, MakeAuthorities, Provision
 from nagaya.controlplane.hosted.pods import tenancies
 from nagaya.controlplane.hosted.pods.applying import APPLIED, whole
@@ -141,6 +142,23 @@ def test_without_replicas_it_sleeps() -> None:
     assert told.replicas == 0
     ending = status(ready(plane=plane, api_servers=none, controllers=none, pods=1), planned)
     assert {each.message for each in ending.components} == {"1 pods of the control plane are still ending."}
+
+
+@pytest.mark.parametrize(
+    ("api_servers", "expected"),
+    [
+        pytest.param(None, (0, 0, 0, 0), id="there are none"),
+        pytest.param(deployment(current=False), (2, 2, 2, 0), id="the last change has not been seen"),
+        pytest.param(deployment(total=4, available=3, updated=1), (4, 3, 3, 1), id="some are as they shall be"),
+    ],
+)
+def test_replicas_are_up_to_date_only_as_of_a_deployment_whose_last_change_was_seen(
+    api_servers: DeploymentSeen | None, expected: tuple[int, int, int, int]
+) -> None:
+    found = ready(api_servers=api_servers)
+    told = status(found, plan(found))
+    counted = (told.replicas, told.ready_replicas, told.available_replicas, told.up_to_date_replicas)
+    assert counted == expected
 
 
 # ------------------------------------------------------------------------------------------------------------- upgrades
