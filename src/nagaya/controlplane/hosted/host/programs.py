@@ -101,13 +101,13 @@ class Stock:
             shelf.until = self._world.clock.monotonic() + TRY_AGAIN
             loop.call_later(TRY_AGAIN, self._changed)
             log.warning("Kubernetes %s: %s", version, error)
-            self._tell(shelf, Programs(message=str(error), failed=True), last=True)
+            self._tell(shelf, Programs(message=str(error), failed=True))
         else:
-            self._tell(shelf, Programs({name: found.path(name) for name in names}), last=True)
+            self._tell(shelf, Programs({name: found.path(name) for name in names}))
 
-    def _tell(self, shelf: _Shelf, told: Programs, *, last: bool = False) -> None:
-        # A sentence of the thread that comes after its end is old.
-        if last or not (shelf.told.there or shelf.told.failed):
+    def _tell(self, shelf: _Shelf, told: Programs) -> None:
+        # A sentence of the thread that comes after its result is old.
+        if not (shelf.told.there or shelf.told.failed):
             shelf.told = told
             self._changed()
 
