@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import apsw
 import pytest
@@ -24,6 +26,7 @@ from nagaya.apiserver.storage import (
     open_store,
 )
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID
+from nagaya.apiserver.storage.sqlite.opening import check_header
 from unit.apiserver.storage.storage_world import ManualClock, as_after_a_kill, encoded
 
 
@@ -162,6 +165,41 @@ async def test_a_file_system_that_is_read_only_is_told(
     refusal = await refused(directory, clock, DataNotPermitted)
     assert refusal.finding == "its file system is read-only"
     assert refusal.remedy == "Mount it so that it can be written, or choose another data directory"
+
+
+async def test_a_file_that_may_only_be_read_is_enough_where_nothing_is_written_to_it(
+    directory: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(directory, clock, 1)
+    path = directory / "state.db"
+    opened = Path.open
+
+    def open_read_only(self: Path, mode: str = "r", *args: Any, **options: Any) -> IO[Any]:
+        if mode != "rb":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+        return opened(self, mode, *args, **options)
+
+    monkeypatch.setattr(Path, "open", open_read_only)
+    check_header(path, writable=False)
+    with pytest.raises(DataNotPermitted) as refusal:
+        check_header(path, writable=True)
+    assert refusal.value.path == path
+    assert refusal.value.finding == "cannot be read and written (Permission denied)"
+    assert refusal.value.remedy == "Give the file to the user of this process (chown, and chmod 600)"
+
+
+async def test_a_file_that_may_not_even_be_read_is_refused_where_nothing_is_written_to_it(
+    directory: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(directory, clock, 1)
+
+    def open_nothing(self: Path, *args: Any, **options: Any) -> IO[Any]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "open", open_nothing)
+    with pytest.raises(DataNotPermitted) as refusal:
+        check_header(directory / "state.db", writable=False)
+    assert refusal.value.finding == "cannot be read (Permission denied)"
 
 
 async def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path, clock: ManualClock) -> None:

@@ -201,6 +201,23 @@ def test_what_cannot_be_chosen_is_a_sentence_with_the_remedy(seen_as: Seen, want
         plan(seen_as, wanted)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "storages", "words"),
+    [
+        (replace(WANTED, storage="nope"), seen().storages, "ceph, local, local-lvm"),
+        (replace(WANTED, storage="nope"), (), "none"),
+        (replace(WANTED, import_storage="nope"), seen().storages, "ceph, local, local-lvm"),
+    ],
+    ids=["disks", "disks-and-nothing-is-seen", "downloads"],
+)
+def test_for_a_storage_that_no_host_shows_each_that_there_is_is_named_once(
+    wanted: Wanted, storages: tuple[SeenStorage, ...], words: str
+) -> None:
+    with pytest.raises(NoChoice) as refusal:
+        plan(seen(storages=storages), wanted)
+    assert str(refusal.value).startswith(f"No host shows a storage nope: there are {words}. Check --")
+
+
 @pytest.mark.parametrize("text", ["", "a-b", "9100-9000", "1-2", "99", "9000-9999999999"])
 def test_a_range_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no range of VMIDs"):
