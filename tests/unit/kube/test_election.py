@@ -213,6 +213,22 @@ def test_what_the_work_raises_is_passed_on_and_the_lease_given_back() -> None:
     play(scene)
 
 
-def test_terms_that_cannot_work_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("duration", "trusted", "pause"),
+    [
+        (10, 10.0, 2.0),  # another may lead while the holder still trusts in its lease
+        (15, 12.0, 10.0),  # trust ends with the longest pause
+        (15, 10.0, 0.0),  # attempts without a pause
+    ],
+)
+def test_terms_that_cannot_work_are_refused(duration: int, trusted: float, pause: float) -> None:
     with pytest.raises(ValueError, match="must outlast"):
-        Terms(duration=10, trusted=10)
+        Terms(duration, trusted, pause)
+
+
+@pytest.mark.parametrize(
+    ("duration", "trusted", "pause"), [(10, 9.99, 2.0), (15, 12.01, 10.0), (15, 10.0, 0.01), (15, 10.0, 2.0)]
+)
+def test_terms_that_barely_work_are_taken(duration: int, trusted: float, pause: float) -> None:
+    taken = Terms(duration, trusted, pause)
+    assert (taken.duration, taken.trusted, taken.pause) == (duration, trusted, pause)

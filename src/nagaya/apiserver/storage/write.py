@@ -17,9 +17,6 @@ class Expected(enum.Enum):
     ABSENT = "absent"
     ANY = "any"
 
-    def __repr__(self) -> str:
-        return self.name
-
 
 ABSENT: Final = Expected.ABSENT
 ANY: Final = Expected.ANY

@@ -77,6 +77,19 @@ async def test_a_failure_behind_the_api_server_is_told_in_its_words() -> None:
                 await attempt
 
 
+async def test_words_that_are_not_utf_8_are_told_as_far_as_they_can_be_read() -> None:
+    async def mumble(ports: PodPorts, data: int, errors: int, event: Event) -> None:
+        if isinstance(event, Opened):
+            await ports.send(errors, b"no file \xff\xfe.sock\n", fin=True)
+            await ports.send(data, b"", fin=True)
+
+    async with session(mumble) as (pod, _):
+        stream = await pod.connect(1)
+        with pytest.raises(ForwardFailed) as failure:
+            await stream.read()
+        assert failure.value.words == "no file \ufffd\ufffd.sock"
+
+
 async def test_a_connection_can_be_closed_while_the_others_go_on() -> None:
     async with session() as (pod, ports):
         first, second = await pod.connect(1), await pod.connect(2)

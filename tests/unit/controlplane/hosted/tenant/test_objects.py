@@ -192,6 +192,15 @@ def test_a_tenant_of_two_families_names_both_networks() -> None:
     assert setup.cluster_dns == ("fd00:1::a",)
 
 
+@pytest.mark.parametrize(
+    ("written", "bind", "dns"), [("10.96.0.1/12", "0.0.0.0", "10.96.0.10"), ("fd00::1/108", "::", "fd00::a")]
+)
+def test_a_service_range_may_be_written_as_an_address_within_it(written: str, bind: str, dns: str) -> None:
+    setup = replace(SETUP, service_cidrs=(written,))
+    assert kube_proxy.configuration(setup, KubeProxy())["bindAddress"] == bind
+    assert content(setup, "Service kube-system/kube-dns")["spec"]["clusterIP"] == dns
+
+
 def test_addresses_of_cluster_dns_may_be_given() -> None:
     setup = replace(SETUP, dns_service_ips=("10.96.0.53", "fd00:1::53"))
     assert kubelet_configuration(setup)["clusterDNS"] == ["10.96.0.53", "fd00:1::53"]
