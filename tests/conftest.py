@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from nagaya.cli import heap
-from support.pending_goodbyes import end_at_close
 from support.real import real_control_plane
 from support.thoroughness import THOROUGH, deselect_exhaustive, load_hypothesis_profile
+from support.tls_close import abort_closing_connections
 
 # Otherwise the loop that asyncio makes on demand for synchronous tests is never closed by anyone.
 asyncio.set_event_loop(None)
-end_at_close()
+abort_closing_connections()
 
 # A shell that starts the tests in the background makes them, and every program that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -207,11 +207,11 @@ def check(package: str, folder: Path) -> bool:
     return run([[*lint([str(path) for path in found]), types()], [pytest("unit tests", folder, *quick)]], folder)
 
 
-def allow_watches() -> None:
-    """Have enough inotify instances, if root runs the tests.
+def raise_inotify_limit() -> None:
+    """Allow more inotify instances if root runs the tests.
 
-    A control plane has about 15 and a kubelet six; Linux allows a user 128 on the whole machine. containerd does not
-    start without one, so two test runs at a time would disturb each other.
+    A control plane uses about 15 and a kubelet six. One test run was seen to use 130, and Linux allows a user 128 on
+    the whole machine. containerd does not serve kubelets without one.
     """
     try:
         if int(INOTIFY.read_text()) < INOTIFY_INSTANCES:
@@ -223,7 +223,7 @@ def allow_watches() -> None:
 
 def test(folder: Path, coverage: Path | None) -> bool:
     """Every tier."""
-    allow_watches()
+    raise_inotify_limit()
     random = []
     if os.environ.get("NAGAYA_TEST_ALL"):
         random = [f"--hypothesis-seed={secrets.randbits(32)}"]

@@ -91,12 +91,8 @@ async def available(lab: Lab, host: NetnsHost, name: str) -> Any:
         return await lab.until(f"Machine {name} is Available", look, PATIENCE)
     except AssertionError as error:
         found = host.machines.get(name)
-        logs = (
-            ()
-            if found is None
-            else (found.log(each)[-3000:] for each in ("containerd", "cloud-init", "runcmd", "kubelet"))
-        )
-        raise AssertionError("\n".join((str(error), *logs))) from None
+        names = () if found is None else ("containerd", "cloud-init", "runcmd", "kubelet")
+        raise AssertionError("\n".join((str(error), *(found.log(name)[-3000:] for name in names)))) from None
 
 
 def running_with(text: str) -> list[str]:

@@ -70,7 +70,7 @@ async def test_each_socket_is_prepared_and_may_be_closed_by_whoever_uses_it() ->
 
 
 @pytest.mark.parametrize("is_closed", [True, False])
-def test_a_loop_of_a_test_ends_connections_that_were_closed_and_leaves_others(
+def test_closing_the_event_loop_of_a_test_aborts_only_connections_that_were_closed(
     serving: ssl.SSLContext, is_closed: bool
 ) -> None:
     def accept() -> ssl.SSLSocket:
@@ -80,7 +80,7 @@ def test_a_loop_of_a_test_ends_connections_that_were_closed_and_leaves_others(
         made = socket.create_connection(listener.getsockname())
         transport, _ = await loop.create_connection(asyncio.Protocol, sock=made, ssl=trusting(), server_hostname="x")
         if is_closed:
-            transport.close()  # the other side does not answer
+            transport.close()  # the peer sends no close_notify
         return made
 
     loop = asyncio.new_event_loop()

@@ -94,11 +94,11 @@ def test_too_few_inotify_instances_are_raised_and_enough_are_left(
 ) -> None:
     setting = tmp_path / "max_user_instances"
     monkeypatch.setattr(run_tests, "INOTIFY", setting)
-    run_tests.allow_watches()  # a kernel without it
+    run_tests.raise_inotify_limit()  # a kernel without it
     setting.write_text("128\n")
-    run_tests.allow_watches()
+    run_tests.raise_inotify_limit()
     assert setting.read_text() == "1024\n"
     assert capsys.readouterr().out == "Set fs.inotify.max_user_instances to 1024, until this machine restarts.\n"
     setting.write_text("8192\n")
-    run_tests.allow_watches()
+    run_tests.raise_inotify_limit()
     assert (setting.read_text(), capsys.readouterr().out) == ("8192\n", "")

@@ -38,7 +38,7 @@ _NAMESPACE: Final = uuid.UUID("5a1f0b8e-2f0e-4f3c-9e63-7b6a4d0d6a11")
 
 _CONTAINERD: Final = """\
 version = 2
-# Without it containerd would go on without the part that kubelets need, if the host has no inotify instance left, say.
+# Otherwise containerd runs without CRI when that plugin fails to load, for example because no inotify instance is left.
 required_plugins = ["io.containerd.grpc.v1.cri"]
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}"

@@ -29,7 +29,7 @@ _ENVIRONMENT: Final = (f"PATH={_PATH}", "HOME=/root", "LANG=C.UTF-8")
 _NAMESPACES: Final = ("--mount", "--net", "--uts", "--ipc", "--pid", "--cgroup")
 _JOIN: Final = 'for group in $GROUPS_TO_JOIN; do echo $$ > "$group"; done; unset GROUPS_TO_JOIN; exec "$@"'
 _CONTAINERD_WAIT: Final = 60.0
-"""Seconds. Until then it is restarted whenever it ends."""
+"""Seconds for containerd to answer. The machine restarts containerd whenever it exits."""
 _PAUSE: Final = 0.05
 
 

@@ -54,7 +54,7 @@ def test_what_a_host_lacks_comes_from_packages_and_what_it_has_does_not(
     assert "install containerd, iptables, mount, runc, util-linux, containernetworking-plugins" in complaint
 
 
-def test_containerd_ends_and_is_restarted_if_it_cannot_serve_a_kubelet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containerd_requires_its_cri_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equipment, "plugin_folder", lambda packages: Path("/opt/cni/bin"))
     address, pods = IPv4Interface("198.18.0.2/24"), IPv4Network("198.18.1.0/24")
     files = equipment.equipment("host", "one", address, pods, unified_cgroups=False)
