@@ -27,8 +27,8 @@ from support.seen_cluster import BOTH, INFRASTRUCTURE
 from support.virtual_run import run
 
 DEFINITIONS = [
-    each.DEFINITION
-    for each in (global_in_cluster_ip_pool, in_cluster_ip_pool, ip_address, ip_address_claim, ip_address_reservation)
+    module.DEFINITION
+    for module in (global_in_cluster_ip_pool, in_cluster_ip_pool, ip_address, ip_address_claim, ip_address_reservation)
 ]
 
 
@@ -43,10 +43,10 @@ async def slow_harbour(seconds: float) -> AsyncIterator[Harbour]:
 
         async def slowly(call: Call) -> Answer:
             if INFRASTRUCTURE.plural in call.path:
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(seconds)  # virtual time
             return await send(call)
 
-        transport.send = slowly  # type: ignore[method-assign]
+        transport.send = slowly  # type: ignore[method-assign]  # only this kind is slow, of all that the transport sends
         await here.user.create(IN_CLUSTER_IP_POOLS, pool("pool", "10.0.0.10-10.0.0.13"))
         yield here
 
@@ -54,13 +54,15 @@ async def slow_harbour(seconds: float) -> AsyncIterator[Harbour]:
 async def claimed(here: Harbour, name: str, *, wait: float) -> dict[str, str]:
     """Who has which address so many seconds after one more claim was made."""
     await here.user.create(IP_ADDRESS_CLAIMS, claim(name, "pool"))
-    await asyncio.sleep(wait)
-    return {each.metadata.name: each.spec.address for each in (await here.user.list(IP_ADDRESSES)).items}
+    await asyncio.sleep(wait)  # virtual time
+    return {address.metadata.name: address.spec.address for address in (await here.user.list(IP_ADDRESSES)).items}
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [
-        each.getMessage() for each in caplog.records if (each.name, each.levelname) == (Pools.__module__, "WARNING")
+        record.getMessage()
+        for record in caplog.records
+        if (record.name, record.levelname) == (Pools.__module__, "WARNING")
     ]
 
 

@@ -24,12 +24,12 @@ from unit.controlplane.kubeadm.examples import Pilot, cluster, config, kcp, pilo
 def observed(*machines: Pilot, configs: tuple[str, ...]) -> Seen:
     """What is seen of machines if KubeadmConfigs of some names exist."""
     world = World()
-    client = Client(None, world=world)  # type: ignore[arg-type]  # nothing is asked for
+    client = Client(None, world=world)  # type: ignore[arg-type]  # the cache is filled by hand: no request is sent
     cache = Cache(client, world)
     kinds, remotes = ContractKinds(cache), Remotes(lambda _: client.transport, world)
     add_indexes(cache)
-    for each in machines:
-        cache.wrote(MACHINES, each.it)
+    for machine in machines:
+        cache.wrote(MACHINES, machine.it)
     for name in configs:
         draft = Draft(KUBEADM_CONFIGS, KUBEADM_CONFIGS.content(config(name)))
         cache.wrote(KUBEADM_CONFIGS, draft.having(metadata={"resourceVersion": "1"}).made())
@@ -45,9 +45,9 @@ def observed(*machines: Pilot, configs: tuple[str, ...]) -> Seen:
 def test_a_machine_that_refers_to_no_kubeadm_config_has_none(bootstrap: dict[str, Any]) -> None:
     machines = pilot("a"), pilot("b").having(spec={"bootstrap": bootstrap})
     seen = observed(*machines, configs=("a", "b"))
-    assert [each.metadata.name for each in seen.machines] == ["a", "b"]
+    assert [machine.metadata.name for machine in seen.machines] == ["a", "b"]
     assert {name: found.metadata.name for name, found in seen.configs.items()} == {"a": "a"}
-    unowned = (each.having(metadata={"ownerReferences": []}) for each in machines)
+    unowned = (machine.having(metadata={"ownerReferences": []}) for machine in machines)
     seen = observed(*unowned, configs=("a", "b"))
-    assert [each.metadata.name for each in seen.adoptable] == ["a", "b"]
+    assert [machine.metadata.name for machine in seen.adoptable] == ["a", "b"]
     assert {name: found.metadata.name for name, found in seen.adoptable_configs.items()} == {"a": "a"}

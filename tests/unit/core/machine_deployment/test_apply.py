@@ -41,7 +41,7 @@ class Desk:
         self._recorder = Recorder(client, world)
 
     async def apply(self, plan: Plan) -> None:
-        sets = (*(each.present for each in plan.sets if each.present is not None), *plan.delete)
+        sets = (*(change.present for change in plan.sets if change.present is not None), *plan.delete)
         view = Seen(self._deployment, cluster().made(), NOW, sets)
         await apply(self._api, self._recorder, Applied(), view, plan)
 
@@ -54,8 +54,8 @@ class Desk:
         await self._recorder.flush()
         asked, *told = self._transport.calls
         assert (asked.method, asked.path) == (method, OLD)
-        assert all((each.method, each.path) == ("POST", EVENTS.path(NAMESPACE)) for each in told)
-        return [json.loads(each.body or b"null") for each in told]
+        assert all((call.method, call.path) == ("POST", EVENTS.path(NAMESPACE)) for call in told)
+        return [json.loads(call.body or b"null") for call in told]
 
     async def event(self, method: str) -> tuple[str, str, str, str]:
         """Type, reason, action and note of the one event about the deployment."""

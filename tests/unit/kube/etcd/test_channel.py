@@ -309,7 +309,7 @@ def test_a_call_that_is_given_up_gives_its_window_back() -> None:
             for _ in range(calls):
                 snapshot = client.maintenance.snapshot()
                 assert len(await anext(snapshot)) == size
-                await asyncio.sleep(1)  # all others have come, and nobody takes them
+                await asyncio.sleep(1)  # virtual time: the remaining pieces arrive and stay unread
                 await snapshot.aclose()
             assert await client.maintenance.status() == STATUS
             assert client.broken is None

@@ -42,5 +42,5 @@ async def test_nodes_get_the_version_of_the_oldest_api_server_and_the_declared_o
     ):
         tenant.started = {f"{UID}.{name}": Started("", version) for name, version in versions.items()}
         await apply.set_up(tenant.seen())
-    assert [each.version for each in keeper.asked] == ["v1.35.4", "v1.36.3", "v1.36.3", "v1.36.3"]
+    assert [setup.version for setup in keeper.asked] == ["v1.35.4", "v1.36.3", "v1.36.3", "v1.36.3"]
     assert set(wanted) == {Key("default", "one")}

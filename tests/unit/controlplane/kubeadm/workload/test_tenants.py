@@ -95,7 +95,7 @@ class Fleet:
         """Which pods of the tenant are kept."""
         remote = self.remotes.get(HARBOUR)
         assert remote is not None
-        return {Key.of(each) for each in remote.cache.list(STATIC_PODS)}
+        return {Key.of(pod) for pod in remote.cache.list(STATIC_PODS)}
 
     def heard(self) -> bool:
         """Whether there was news since this was asked last."""
@@ -165,16 +165,16 @@ async def test_of_pods_only_those_that_kubeadm_labels_in_its_namespace_are_liste
     fleet.tenant.put(PODS, "default", "etcd-b", metadata={"labels": labels})
     await fleet.connect()
     await fleet.look()
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)  # virtual time: the watch delivers its events
     assert fleet.static_pods() == {Key(SYSTEM, "etcd-a")}
     fleet.news.clear()
     fleet.tenant.put(PODS, SYSTEM, "coredns", status={"phase": "Running"})
     fleet.tenant.put(PODS, "default", "etcd-b", status={"phase": "Running"})
     fleet.tenant.put(PODS, "default", "etcd-c", metadata={"labels": labels})
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)  # virtual time: the watch delivers its events
     assert not fleet.heard()
     assert fleet.static_pods() == {Key(SYSTEM, "etcd-a")}
-    asked = {each for each in fleet.tenant.calls if each.endswith("/pods")}
+    asked = {call for call in fleet.tenant.calls if call.endswith("/pods")}
     assert asked == {f"{verb} /api/v1/namespaces/{SYSTEM}/pods" for verb in ("GET", "WATCH")}
 
 

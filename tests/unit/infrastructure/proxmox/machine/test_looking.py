@@ -59,7 +59,7 @@ async def there_are(there: DataCenter, whose: str) -> None:
     file = Upload(boot_image(100), iso9660.image("cidata", {"user-data": b"secret"}, client.calls.world.clock.now()))
     for host in ("pve1", "pve2"):
         await client.tasks.wait(await client.storages.upload(host, "local", "iso", file))
-    await asyncio.sleep(15)  # until the hosts have told of all that
+    await asyncio.sleep(15)  # virtual time: hosts report their VMs to the cluster every 10 s
 
 
 def looked(whose: str, *, provisioned: bool = True, joined: bool = True) -> tuple[Seen, bool]:
@@ -73,7 +73,7 @@ def looked(whose: str, *, provisioned: bool = True, joined: bool = True) -> tupl
             rt: Any = SimpleNamespace(world=world, cache=SimpleNamespace(list=lambda _: []))
             link = Link(there.client, "demo", NamespacedConnectionReference(namespace="fleet", name="c"), "nagaya")
             seen = await look_around(rt, Memory(), objects(provisioned=provisioned, joined=joined), link)
-            return seen, any(each.endswith("/content") for each in there.transport.asked())
+            return seen, any(path.endswith("/content") for path in there.transport.asked())
 
     return run(main())
 
