@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,10 @@ def test_a_disk_that_is_full_is_told_in_a_sentence(tmp_path: Path, monkeypatch: 
         raise ServerError(Call("PATCH", "/apis"), 500, {"message": said, "reason": "InternalError"})
 
     monkeypatch.setattr(controllers_run, "install_definitions", full)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     done = CliRunner().invoke(main, ["up", "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"])
+    for number, handler in handlers.items():
+        signal.signal(number, handler)  # a process that ends does not restore them, and later tests send signals
     assert done.exit_code == 1
     told = "Error: the controllers cannot begin: state.db: the disk is full. Free space on its file system. Then start"
     assert told in done.output
