@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -236,6 +238,21 @@ async def test_a_control_plane_goes_with_all_its_machines(bridge: Bridge) -> Non
         await bridge.finish(each.metadata.name)
     await bridge.look()
     assert (await bridge.user.list(KUBEADM_CONTROL_PLANES, NAMESPACE)).items == []
+
+
+async def test_nothing_is_remembered_of_a_control_plane_that_was_moved_away(bridge: Bridge) -> None:
+    """Whoever moves a cluster pauses it, and removes the finalizers at the source: the controller does not take part in
+    the deletion. Only memory would tell, as another control plane of this name has another uid."""
+    await bridge.declare(1)
+    await bridge.bring_all_up()
+    reconcile: Any = bridge.manager.controllers[0]._reconcile
+    assert KEY in reconcile.__self__._said
+    await bridge.user.patch(CLUSTERS, NAMESPACE, HARBOUR, Merge({"spec": {"paused": True}}))
+    await bridge.change({"metadata": {"finalizers": None}})
+    await bridge.user.delete(KUBEADM_CONTROL_PLANES, NAMESPACE, "bridge")
+    await bridge.idle()
+    assert (await bridge.user.list(KUBEADM_CONTROL_PLANES, NAMESPACE)).items == []
+    assert reconcile.__self__._said == {}
 
 
 async def test_a_machine_that_nobody_manages_is_adopted(bridge: Bridge) -> None:

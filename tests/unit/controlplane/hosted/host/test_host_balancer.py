@@ -221,6 +221,16 @@ async def test_one_that_refuses_connections_is_passed_over(tmp_path: Path) -> No
         assert {await stand.client.ask() for _ in range(5)} == {"b"}
 
 
+async def test_an_api_server_whose_connection_was_lost_is_probed_over_a_new_one(tmp_path: Path) -> None:
+    async with front(tmp_path) as stand:
+        a, b = stand.servers
+        await a.stop()
+        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
+        await a.start()
+
+        await eventually(lambda: len(stand.balancer._candidates()) == 2)
+
+
 async def test_a_connection_is_held_until_somebody_is_ready(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
         for each in stand.servers:

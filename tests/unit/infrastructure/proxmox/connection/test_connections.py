@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -84,20 +85,30 @@ def _not_found() -> Exception:
     return error
 
 
+@dataclass(slots=True)
+class Closable(Told):
+    """A transport that remembers whether it was closed."""
+
+    closed: bool = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
 class Town:
     """A registry over a store, and what it asked."""
 
     def __init__(self) -> None:
         self.store = Store()
-        self.made: list[Told] = []
+        self.made: list[Closable] = []
         nobody: Any = self.store
         self.connections = Connections(nobody, nobody, virtual_world(), transport=self._transport)
 
     def asked(self, path: str) -> int:
         return sum(request.path == ROOT + path for each in self.made for _, request in each.sent)
 
-    def _transport(self) -> Told:
-        self.made.append(Told(_say))
+    def _transport(self) -> Closable:
+        self.made.append(Closable(_say))
         return self.made[-1]
 
 
@@ -159,6 +170,27 @@ def test_one_who_shares_a_client_changes_nobody_elses_credentials() -> None:
         town.store.secret("a", secret="two")
         assert (await town.connections.get(one)).proxmox is not shared
         assert (await town.connections.get(two)).proxmox is shared
+        await town.connections.close()
+
+    run(main())
+
+
+def test_a_shared_client_is_closed_when_its_last_user_leaves() -> None:
+    async def main() -> None:
+        town = Town()
+        for name in ("a", "b", "c"):
+            town.store.secret(name)
+            town.store.connection(name, name)
+        one, two, three = (Reference(CONNECTION, Key("default", name)) for name in ("a", "b", "c"))
+        shared = (await town.connections.get(one)).proxmox
+        assert (await town.connections.get(two)).proxmox is shared
+        await town.connections.forget(one)
+        assert not town.made[0].closed
+        assert (await town.connections.get(three)).proxmox is shared
+        await town.connections.forget(two)
+        await town.connections.forget(three)
+        assert [each.closed for each in town.made] == [True]
+        assert (await town.connections.get(one)).proxmox is not shared
         await town.connections.close()
 
     run(main())

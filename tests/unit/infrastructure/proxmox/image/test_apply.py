@@ -246,6 +246,23 @@ def test_a_clone_that_somebody_made_is_not_taken_for_an_unfinished_image() -> No
     run(main())
 
 
+def test_an_unfinished_image_outside_the_range_of_vmids_is_found_by_its_name_and_finished() -> None:
+    async def main() -> None:
+        async with image_lab(hosts=1) as it:
+            image = it.publish(digest("first"))
+            it.control.faults.set(TaskFault(TaskKind.FAIL, Steps("qmtemplate")))
+            (outcome,) = (await it.add(on_local_disks(image, vmids=range(500, 600)))).hosts
+            assert outcome.problem
+            it.control.faults.clear()
+            await asyncio.sleep(11)  # virtual time: the host has reported the name
+            assert not it.images()[500].template
+            assert (await it.add(on_local_disks(image))).complete
+            (guest,) = it.images().values()
+            assert (guest.vmid, guest.template, guest.config["tags"]) == (500, True, "debian-13")
+
+    run(main())
+
+
 def test_a_storage_is_made_to_take_images_if_that_was_asked_for() -> None:
     async def main() -> None:
         async with image_lab(hosts=1) as it:
