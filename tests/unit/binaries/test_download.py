@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import random
 import socket
 import threading
 from pathlib import Path
@@ -14,7 +15,7 @@ from nagaya.binaries.errors import CacheUnusable, SourceFailed
 from nagaya.binaries.progress import PlainReporter, Silent
 from support.fake_site import Site
 
-CONTENTS = os.urandom(1_000_000)
+CONTENTS = random.Random(1).randbytes(1_000_000)
 DIGEST = Digest.parse(hashlib.sha256(CONTENTS).hexdigest())
 
 

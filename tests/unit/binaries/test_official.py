@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def test_cluster_api_which_has_no_release_site_is_told_without_a_request(
 def test_an_interrupted_download_is_continued_by_the_next_call(
     releases: OfficialReleases, site: Site, work: Workplace
 ) -> None:
-    contents = os.urandom(500_000)
+    contents = random.Random(1).randbytes(500_000)
     site.publish(f"{BIN}/kubelet", contents)
     site.cuts[f"{BIN}/kubelet"] = [200_000, 0, 0]
     with pytest.raises(SourceFailed, match="gave up"):
