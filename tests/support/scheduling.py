@@ -1,7 +1,8 @@
 """Which tests one worker of pytest-xdist runs together (`--dist=loadscope`).
 
-A file of the real tier starts servers that its tests share, and all tests of `real_control_plane` share one server.
-Each starts once per run if one worker runs all of them. Every other test goes to the worker that is free.
+A file of the real tier starts servers that its tests share, and so does any file with a fixture for the whole module;
+all tests of `real_control_plane` share one server. Each starts once per run if one worker runs all of them. Every other
+test goes to the worker that is free.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _SHARED_SERVER = "real_control_plane"
 _ON_REAL_SERVER = re.compile(r"\[(?:[^\]]*-)?real(?:-[^\]]*)?\]$")
 """The id of a scenario that runs on the real server (servers.py)."""
 
+_MODULE_FIXTURE = '@pytest.fixture(scope="module"'
+
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Distributes tests by what they share."""
@@ -33,7 +36,14 @@ def scope_of(nodeid: str) -> str:
     file = nodeid.split("::")[0]
     if file.startswith("tests/real/"):
         return _SHARED_SERVER if _uses_shared_server(file) else file
-    return _SHARED_SERVER if _ON_REAL_SERVER.search(nodeid) else nodeid
+    if _ON_REAL_SERVER.search(nodeid):
+        return _SHARED_SERVER
+    return file if _shares_fixture(file) else nodeid
+
+
+@cache
+def _shares_fixture(file: str) -> bool:
+    return _MODULE_FIXTURE in (_ROOT / file).read_text()
 
 
 @cache
