@@ -36,9 +36,15 @@ def scope_of(nodeid: str) -> str:
     file = nodeid.split("::")[0]
     if file.startswith("tests/real/"):
         return _SHARED_SERVER if _uses_shared_server(file) else file
-    if _ON_REAL_SERVER.search(nodeid):
+    if _ON_REAL_SERVER.search(nodeid) or nodeid.split("::")[-1] in _users_of_shared_server(file):
         return _SHARED_SERVER
     return file if _shares_fixture(file) else nodeid
+
+
+@cache
+def _users_of_shared_server(file: str) -> frozenset[str]:
+    """The tests that name the fixture."""
+    return frozenset(re.findall(rf"def (test_\w+)\([^)]*\b{_SHARED_SERVER}\b", (_ROOT / file).read_text()))
 
 
 @cache
