@@ -2,7 +2,8 @@
 
 A file of the real tier starts servers that its tests share, and so does any file with a fixture for the whole module;
 all tests of `real_control_plane` share one server. Each starts once per run if one worker runs all of them. Every other
-test goes to the worker that is free.
+test goes to the worker that is free, those of files with long tests first: if the last test is a long one, all other
+workers wait for it.
 """
 
 from __future__ import annotations
@@ -59,3 +60,16 @@ def _uses_shared_server(file: str) -> bool:
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+def pytest_configure_node(node: Any) -> None:
+    """Let workers know how tests are distributed; xdist does not."""
+    node.workerinput["dist"] = node.config.getoption("dist")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put files with long tests first. Files stay whole, because their tests share fixtures."""
+    if getattr(config, "workerinput", {}).get("dist") == "loadscope":
+        long = {item.path for item in items if item.get_closest_marker("long")}
+        items.sort(key=lambda item: item.path not in long)
