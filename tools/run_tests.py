@@ -44,7 +44,7 @@ INOTIFY, INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances"), 10
 SETTINGS = "coverage.ini"
 NOT_INSTALLED = "missing program: "
 """How the reason of a test begins that was skipped for want of a program (tests/support/real.py)."""
-BUILD_MINUTES = 11
+BUILD_MINUTES = 12
 PROGRESS_INTERVAL = 30.0
 GRACE = 15.0
 """Seconds that interrupted children have to end their own processes."""
