@@ -185,11 +185,13 @@ def comparable(answer: Answer, namespace: str) -> dict[str, Any]:
 
 
 def _without_periodic_bookmarks(body: Any) -> Any:
-    """The events of a watch without the bookmarks that are sent about once a second: chance decides whether one comes
-    before the watch ends. The bookmark after the initial events stays."""
+    """Remove periodic bookmarks from the events of a watch; the bookmark after the initial events stays.
+
+    The API server sends one about every second, so timing decides whether a watch of one second has one.
+    """
     if not isinstance(body, list):
         return [] if _is_periodic_bookmark(body) else body
-    events = [each for each in body if not _is_periodic_bookmark(each)]
+    events = [event for event in body if not _is_periodic_bookmark(event)]
     return events[0] if len(events) == 1 else events  # a stream of one event is read as one object (targets.py)
 
 

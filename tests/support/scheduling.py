@@ -44,7 +44,7 @@ def scope_of(nodeid: str) -> str:
 
 @cache
 def _users_of_shared_server(file: str) -> frozenset[str]:
-    """The tests that name the fixture."""
+    """Find the tests that have the fixture as a parameter."""
     return frozenset(re.findall(rf"def (test_\w+)\([^)]*\b{_SHARED_SERVER}\b", (_ROOT / file).read_text()))
 
 
@@ -63,7 +63,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_configure_node(node: Any) -> None:
-    """Let workers know how tests are distributed; xdist does not."""
+    """Pass `--dist` to the workers, whose own option is always `no`."""
     node.workerinput["dist"] = node.config.getoption("dist")
 
 

@@ -17,7 +17,7 @@ _close = BaseSelectorEventLoop.close
 def abort_closing_connections() -> None:
     """Patch the event loops of this process, also those that product code and threads of tests create."""
     # Neither a loop factory nor a policy reaches all of them: asyncio.run() in a thread takes none from pytest.
-    BaseSelectorEventLoop.close = _abort_and_close  # type: ignore[method-assign]
+    BaseSelectorEventLoop.close = _abort_and_close  # type: ignore[method-assign]  # all loops have to be patched
 
 
 def _abort_and_close(loop: BaseSelectorEventLoop) -> None:

@@ -43,7 +43,7 @@ async def slow_harbour(seconds: float) -> AsyncIterator[Harbour]:
 
         async def slowly(call: Call) -> Answer:
             if INFRASTRUCTURE.plural in call.path:
-                await asyncio.sleep(seconds)  # virtual time
+                await asyncio.sleep(seconds)  # virtual time: the API server answers late
             return await send(call)
 
         transport.send = slowly  # type: ignore[method-assign]  # only this kind is slow, of all that the transport sends
@@ -54,7 +54,7 @@ async def slow_harbour(seconds: float) -> AsyncIterator[Harbour]:
 async def claimed(here: Harbour, name: str, *, wait: float) -> dict[str, str]:
     """Who has which address so many seconds after one more claim was made."""
     await here.user.create(IP_ADDRESS_CLAIMS, claim(name, "pool"))
-    await asyncio.sleep(wait)  # virtual time
+    await asyncio.sleep(wait)  # virtual time: the controller waits for late answers
     return {address.metadata.name: address.spec.address for address in (await here.user.list(IP_ADDRESSES)).items}
 
 

@@ -225,7 +225,7 @@ async def test_an_api_server_whose_connection_was_lost_is_probed_over_a_new_one(
     async with front(tmp_path) as stand:
         a, b = stand.servers
         await a.stop()
-        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
+        await eventually(lambda: [backend.address[1] for backend in stand.balancer._candidates()] == [b.port])
         await a.start()
 
         await eventually(lambda: len(stand.balancer._candidates()) == 2)
@@ -360,7 +360,7 @@ async def test_a_connection_that_is_being_made_counts(tmp_path: Path) -> None:
         b.ready = True
         stand.write(a, b, leaving=(a,), closed=(a,))
         await eventually(lambda: stand.remaining(a) == 1)
-        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [b.port])
+        await eventually(lambda: [backend.address[1] for backend in stand.balancer._candidates()] == [b.port])
         assert not stand.is_closed(a)
         may_go_on.set()
 

@@ -189,7 +189,7 @@ def test_a_shared_client_is_closed_when_its_last_user_leaves() -> None:
         assert (await town.connections.get(three)).proxmox is shared
         await town.connections.forget(two)
         await town.connections.forget(three)
-        assert [each.closed for each in town.made] == [True]
+        assert [transport.closed for transport in town.made] == [True]
         assert (await town.connections.get(one)).proxmox is not shared
         await town.connections.close()
 

@@ -40,7 +40,7 @@ class Office:
 
     def events(self) -> list[dict[str, Any]]:
         """All events that were sent, the oldest first. One that was recorded again has a series."""
-        return [each for (collection, *_), each in self.server.objects.items() if collection == path(EVENTS)]
+        return [event for (collection, *_), event in self.server.objects.items() if collection == path(EVENTS)]
 
 
 def path(kind: Kind[Any]) -> str:

@@ -18,7 +18,7 @@ def test_the_pause_doubles_with_each_failure() -> None:
             due = (await yard.get("a")).status.retry_after
             if due is not None and due not in tries:
                 tries.append(due)
-            await asyncio.sleep(1)  # virtual time
+            await asyncio.sleep(1)  # virtual time: every second of the pauses is looked at
         assert (await yard.says("a"))["VirtualMachineProvisioned"][1] == "VMProvisionFailed"
         pauses = [(later - earlier).total_seconds() for earlier, later in pairwise(tries)]
         assert pauses == [20, 40, 80, 160]

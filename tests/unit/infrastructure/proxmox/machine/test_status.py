@@ -30,7 +30,7 @@ def machine(**metadata: Any) -> ProxmoxMachine:
     return PROXMOX_MACHINES.convert({"metadata": named, "spec": {}})
 
 
-def told(of: ProxmoxMachine, plan: Plan, found: Found | None = HERE) -> Condition:
+def ready_condition(of: ProxmoxMachine, plan: Plan, found: Found | None = HERE) -> Condition:
     return ready(Seen(Objects(of, None, None, None, None), NOW, found=found), of, plan)
 
 
@@ -48,7 +48,9 @@ def test_a_machine_that_goes_away_is_not_ready_however_it_is(
     made: Said, healthy: Said, found: Found, deleting: Said | None, message: str
 ) -> None:
     going = machine(deletionTimestamp=date(NOW))
-    assert told(going, Plan(made, healthy, deleting), found) == condition("Ready", False, "Deleting", message)
+    assert ready_condition(going, Plan(made, healthy, deleting), found) == condition(
+        "Ready", False, "Deleting", message
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,8 @@ def test_a_machine_that_goes_away_is_not_ready_however_it_is(
 def test_a_machine_is_ready_if_it_is_made_and_not_known_to_be_ill(
     made: Said, healthy: Said, found: Found | None, expected: Condition
 ) -> None:
-    assert told(machine(), Plan(made, healthy), found) == expected
+    assert ready_condition(machine(), Plan(made, healthy), found) == expected
 
 
 def test_what_is_said_of_a_deletion_means_nothing_for_a_machine_that_stays() -> None:
-    assert told(machine(), Plan(MADE, RUNNING, STOPPED)) == condition("Ready", True, "Ready")
+    assert ready_condition(machine(), Plan(MADE, RUNNING, STOPPED)) == condition("Ready", True, "Ready")
