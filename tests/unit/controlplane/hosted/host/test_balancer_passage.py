@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -127,6 +129,43 @@ async def test_the_last_answer_and_the_end_come_together() -> None:
 
         assert await between.hears_all() == ANSWER + b"close"
         assert between.backend.remaining == 0
+
+
+@pytest.mark.parametrize("length", [10, 500, 100_000])
+async def test_no_client_has_a_whole_answer_before_the_end_of_the_connection(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, close_notify = b"a" * length, b"c" * 24
+    early = b""
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as client:
+        client.connect(listening.getsockname())
+        side = Side()
+        transport, _ = await asyncio.get_running_loop().connect_accepted_socket(lambda: side, listening.accept()[0])
+        write_eof = Side.write_eof
+
+        def write_eof_late(side: Side) -> None:
+            nonlocal early
+            early = _available(client)
+            write_eof(side)
+
+        monkeypatch.setattr(Side, "write_eof", write_eof_late)
+        side.write_last(answer + close_notify)
+
+        assert len(early) < len(answer)
+        client.settimeout(60)
+        rest = b"".join(iter(lambda: client.recv(1 << 16), b""))
+        assert early + rest == answer + close_notify
+        transport.abort()
+        await asyncio.sleep(0)
+
+
+def _available(client: socket.socket) -> bytes:
+    client.settimeout(0.05)  # as long as the process that sends is interrupted
+    received = b""
+    with contextlib.suppress(TimeoutError):
+        while chunk := client.recv(1 << 16):
+            received += chunk
+    return received
 
 
 async def test_an_answer_whose_end_is_late_arrives_whole() -> None:
