@@ -114,6 +114,7 @@ def test_it_starts_at_once_says_what_to_do_next_and_stops_cleanly(tmp_path: Path
         assert up.said.splitlines()[-2:] == ["Stopping ...", f"Stopped. Everything is kept in {tmp_path}/data."]
 
 
+@pytest.mark.long("starts Nagaya three times")
 def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     with Up(tmp_path) as up:
         up.make("kept")
@@ -136,6 +137,7 @@ def test_an_open_watch_ends_properly_and_does_not_delay_the_stop(tmp_path: Path)
         assert up.process.wait(PATIENCE) == 0
 
 
+@pytest.mark.long("starts Nagaya three times")
 def test_a_second_one_on_the_same_data_names_the_first(tmp_path: Path) -> None:
     with Up(tmp_path) as up:
         port = up.url.rpartition(":")[2]

@@ -25,6 +25,8 @@ from support.cloud_init import AtBoot, CloudInit, unpacked_cloud_init
 from support.real import installed_binaries
 from support.recorded_boots import machine, recorded_boots
 
+pytestmark = pytest.mark.long("cloud-init takes seconds to start, and boots all documents before the first test")
+
 VERSION = "v1.36.3"
 BOOTS = [each for each in recorded_boots() if each.format == "cloud-config"]
 INSTANCE = {"ds": {"meta_data": {"local_hostname": "host-1", "hostname": "host-1", "instance_id": "i-1"}}}
@@ -145,7 +147,6 @@ def test_cloud_init_finds_nothing_wrong(name: str, recorded: Boots) -> None:
     assert [each for each in listed if not each.startswith(NARROWER_THAN_ITS_CODE)] == []
 
 
-@pytest.mark.long("starts cloud-init's command, which takes seconds, twice")
 def test_the_command_that_people_type_agrees(recorded: Boots, cloud_init: CloudInit) -> None:
     rendered = next(each.rendered for name, each in recorded.items() if name.startswith("cloud-config init"))
     code, said = cloud_init.check(rendered)
@@ -164,7 +165,6 @@ def test_cloud_init_finds_nothing_wrong_with_an_installation(cloud_init: CloudIn
 
 
 @pytest.mark.parametrize("index", range(2 * len(READABLE)))
-@pytest.mark.long("boots all documents with cloud-init first, which its file shares")
 def test_hostile_words_reach_kubeadm_as_they_are(
     index: int, hostile: list[AtBoot], kubeadm: Path, tmp_path: Path
 ) -> None:

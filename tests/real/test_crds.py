@@ -15,6 +15,8 @@ from nagaya.api.crd import render
 from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
 
+pytestmark = pytest.mark.long("API servers establish every definition, and kubectl discovers them all")
+
 Kubectl = Callable[..., str]
 
 DEFINITIONS = [definition for part in PARTS.values() for definition in part]
@@ -73,7 +75,6 @@ def define(run: Kubectl) -> None:
     run("wait", "--for=condition=Established", f"--timeout={PATIENCE}s", *(f"crd/{each.kind}" for each in DEFINITIONS))
 
 
-@pytest.mark.long("a real API server establishes every definition")
 def test_no_definition_is_stored_with_a_problem(kubectl: Kubectl) -> None:
     conditions = kubectl(
         "get",

@@ -119,6 +119,7 @@ async def test_the_leader_is_found_moved_and_found_again(cluster: EtcdCluster) -
             assert next_leader.node == heir.name
 
 
+@pytest.mark.long("etcd promotes a learner once it has caught up")
 async def test_a_learner_joins_is_promoted_and_removed(cluster: EtcdCluster) -> None:
     async with asking(cluster) as client:
         place = cluster.new_place()

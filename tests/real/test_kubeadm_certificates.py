@@ -28,6 +28,8 @@ from nagaya.pki.kubeadm.leaves import LEAVES
 from nagaya.world import SystemClock
 from support.real import installed_binaries
 
+pytestmark = pytest.mark.long("kubeadm generates RSA keys first, which its file shares")
+
 TIMEOUT = 120
 CLOCK = SystemClock()
 PLAIN = Inputs(advertise_address="10.1.2.3", node_name="node-a", algorithm=KeyAlgorithm.RSA_2048)

@@ -27,6 +27,8 @@ from unit.api.proxmox.manifests import CAPMOX, EXAMPLES, documents
 from unit.api.proxmox.test_kinds import EVERYTHING
 
 OLD, NEW = "v1alpha1.infrastructure.cluster.x-k8s.io", "v1alpha2.infrastructure.cluster.x-k8s.io"
+pytestmark = pytest.mark.long("real API servers establish every definition and ask for every conversion")
+
 TEMPLATES = {
     **{f"{name}-old": each for name, each in capmox_templates.OLD.items()},
     **{f"{name}-new": each for name, each in capmox_templates.NEW.items()},
@@ -71,7 +73,6 @@ def read(kubectl: Kubectl, kind: str, version: str, name: str) -> Any:
 
 
 @pytest.mark.parametrize("path", spread([*CAPMOX, *EXAMPLES], 6), ids=named)
-@pytest.mark.long("a real API server establishes every definition")
 def test_manifests_are_taken_as_they_are_and_can_be_read_in_both_versions(kubectl: Kubectl, path: Path) -> None:
     for each in (each for each in documents(path) if each["kind"] in KINDS):
         kind, name = each["kind"], each["metadata"]["name"]
@@ -109,7 +110,6 @@ def test_everything_can_be_said_at_once(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("name", spread([*TEMPLATES], 4))
-@pytest.mark.long("a real API server asks for conversions")
 def test_whole_clusters_are_taken_and_what_is_of_proxmox_is_taken_as_it_is(kubectl: Kubectl, name: str) -> None:
     template = TEMPLATES[name]
     theirs = [each for each in template if each["kind"] in KINDS]
