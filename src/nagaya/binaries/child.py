@@ -6,6 +6,7 @@ inherits the lock, so that a build whose parent was killed still keeps a second 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -14,7 +15,6 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -24,6 +24,7 @@ from nagaya.binaries.errors import BinariesError
 _TICK = 1.0
 _GRACE = 10.0
 _KEPT_LINES = 2000
+_LOWEST_PRIORITY = 19
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -63,11 +64,14 @@ class Child:
             out.seek(0)
             return out.read().decode(errors="replace")
 
-    @contextmanager
+    @contextlib.contextmanager
     def run_beside(self) -> Iterator[None]:
-        """Run the command while the context lasts, and end it then. Its output and its result are ignored."""
+        """Run the command at the lowest priority while the context lasts, and end it then. Its output and its result
+        are ignored."""
         with _undisturbed() as disturb, self._start(subprocess.DEVNULL, subprocess.DEVNULL) as process:
             try:
+                with contextlib.suppress(ProcessLookupError):  # it may have ended
+                    os.setpriority(os.PRIO_PGRP, process.pid, _LOWEST_PRIORITY)
                 disturb()
                 yield
             finally:
@@ -89,7 +93,7 @@ class Child:
             raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error
 
 
-@contextmanager
+@contextlib.contextmanager
 def _undisturbed() -> Iterator[Callable[[], None]]:
     """Lets signals wait until what this gives is called, once the child is in hand.
 

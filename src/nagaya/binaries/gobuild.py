@@ -8,7 +8,8 @@ compiled.
 Build time decides the design. All programs of a module come from one `go build`, which compiles each package once and
 links one program while it compiles the next. Debug information is left out at compile time and not only when linking.
 Compilers collect no garbage below a memory limit, and on a small machine each uses one processor. While one product is
-compiled, the modules of the next are downloaded. Go's build cache lives in Nagaya's cache: an interrupted build
+compiled, the modules of the next are downloaded, and its packages are compiled with what is left of the processors
+(linkers and large packages use only one). Go's build cache lives in Nagaya's cache: an interrupted build
 continues, and a second Kubernetes version compiles only the packages that differ.
 
 A manifest is not compiled but copied out of the same module, checked by the same `go.sum`, into one file.
@@ -98,13 +99,14 @@ class GoBuild:
                 if program.is_manifest:
                     origin = f"copied from {program.package}@{version}"
                     yield Staged(program, build.copy_manifest(program), origin)
-            with self._fetching_next(product, go, work):
+            with self._preparing_next(product, go, work):
                 for program, path in build.compile(programs, activity):
                     yield Staged(program, path, f"built by {toolchain} from {program.package}@{version}")
 
     @contextmanager
-    def _fetching_next(self, product: Product, go: str, work: Workplace) -> Iterator[None]:
-        """Download the modules of the next product meanwhile. If that fails, its own turn tells why."""
+    def _preparing_next(self, product: Product, go: str, work: Workplace) -> Iterator[None]:
+        """Download the modules of the next product and begin to compile its packages meanwhile, at low priority. If
+        that fails, its own turn tells why."""
         following = next((after for (this, *_), after in pairwise(work.planned) if this == product), None)
         module = pinned_module(*following[:2]) if following else None
         if following is None or module is None:
@@ -114,7 +116,9 @@ class GoBuild:
         module.write_to(folder)
         packages = [program.package for program in following[2] if not program.is_test_binary]
         environment = {**self._go_environment(following[0], work), "GOMAXPROCS": "1"}
-        with Child([go, "list", *_FLAGS, "-deps", *packages], folder, environment, work.lock).run_beside():
+        # Like a build, but without linking.
+        command = [go, "list", "-export", "-p=1", *_FLAGS, "-deps", *packages]
+        with Child(command, folder, environment, work.lock).run_beside():
             yield
 
     def _go(self) -> str:

@@ -133,6 +133,7 @@ async def test_a_child_beside_other_work_is_ended_with_that_work(tmp_path: Path)
     with (tmp_path / "lock").open("w") as lock:
         with Child(["/bin/sh", "-c", text], tmp_path, os.environ, lock.fileno()).run_beside():
             await eventually(started.exists)
+            assert os.getpriority(os.PRIO_PROCESS, int(started.read_text())) == 19
         pids = [int(file.read_text()) for file in (started, tmp_path / "inner")]
         await eventually(lambda: not any(map(alive, pids)))
         with Child(["/bin/sh", "-c", "exit 1"], tmp_path, os.environ, lock.fileno()).run_beside():

@@ -209,14 +209,16 @@ def test_progress_counts_the_packages_that_are_compiled(
     assert ": 2 packages in" in lines[-1]
 
 
-async def test_the_modules_of_the_next_product_are_fetched_during_a_build(
+async def test_the_next_product_is_fetched_and_compiled_during_a_build(
     build: GoBuild, work: Workplace, fake_go: FakeGo
 ) -> None:
     etcd, kubelet = programs_named(["etcd"]), programs_named(["kubelet", "e2e.test"])
     plan = replace(work, planned=[("etcd", "v3.7.3", etcd), ("kubernetes", "v1.36.3", kubelet)])
     with closing(build.provide("etcd", "v3.7.3", etcd, plan)) as stream:
         next(stream)
-        await eventually(lambda: any(call.startswith("list") and "cmd/kubelet" in call for call in fake_go.calls))
+        await eventually(
+            lambda: any(call.startswith("list -export") and "cmd/kubelet" in call for call in fake_go.calls)
+        )
     fetched = len(fake_go.calls)
     list(build.provide("kubernetes", "v1.36.3", kubelet[:1], plan))
     assert [call.split()[0] for call in fake_go.calls[fetched:]] == [
