@@ -259,6 +259,21 @@ def test_a_cluster_that_does_not_come_up_in_time_is_a_failure_with_the_reason(de
         desk.kubectl("delete", "cluster", "late", "--timeout=200s")
 
 
+def test_the_change_of_a_paused_cluster_is_not_available_and_the_reason_is_the_pause(desk: Desk) -> None:
+    def patch(spec: str) -> None:
+        desk.kubectl("patch", "cluster", "demo", "--type=merge", "-p", f'{{"spec": {spec}}}')
+
+    patch('{"paused": true}')
+    try:
+        desk.kubectl("wait", "--for=condition=Paused", "cluster/demo", "--timeout=200s")
+        late = desk("describe", "cluster", "demo", "--until-available", "--timeout", "1s")
+        assert late.code == 1
+        assert "is not available after 1s: it is paused (Cluster spec.paused is set to true)" in late.err
+    finally:
+        patch('{"paused": false}')
+    assert desk("describe", "cluster", "demo", "--until-available", "--timeout", "200s").code == 0
+
+
 def test_who_watches_is_told_to_the_end(desk: Desk, tmp_path: Path) -> None:
     manifests = Simulated("brief", workers=1).manifests()
     desk.kubectl("apply", "-f", "-", given=yaml.safe_dump_all(manifests))

@@ -156,12 +156,21 @@ def _available(picture: Picture) -> bool:
 
 
 async def _late(session: Session, name: str, timeout: float) -> str:
-    """Why a cluster is not available after all this time."""
+    """Explain why a cluster is not available after the time limit.
+
+    An Available condition that is True was observed before the latest change of the Cluster.
+    """
+    from nagaya.api.cluster.pause import CONDITION as PAUSED
     from nagaya.cli.output.age import duration
     from nagaya.insight.picture.message import one_line
 
     cluster = await session.cluster(await session.kinds(), name)
-    condition = cluster.condition("Available")
-    message = "" if condition is None else one_line(condition.message)
+    condition, paused = cluster.condition("Available"), cluster.condition(PAUSED)
+    if condition is None or condition.status != "True":
+        message = "" if condition is None else one_line(condition.message)
+    elif paused is not None and paused.status == "True":
+        message = f"it is paused ({one_line(paused.message)}), so its latest change was not reconciled"
+    else:
+        message = "its latest change was not reconciled yet"
     because = f": {message.rstrip('.')}" if message else ""
     return f"Cluster {name} is not available after {duration(timeout)}{because}."
