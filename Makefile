@@ -19,7 +19,7 @@ install: .venv/.installed ## make .venv with the nagaya command and kubectl in i
 
 .venv/.installed: requirements/lock.txt requirements/uv.txt pyproject.toml
 	$(call TIMED,"Python packages into .venv", \
-	  { [ -x $(BIN)/python ] || $(PYTHON) -m venv .venv; } && \
+	  { $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv; } && \
 	  { $(BIN)/uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; } && \
 	  $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/lock.txt requirements/uv.txt && \
 	  $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . && \
@@ -61,8 +61,10 @@ kubernetes: install ## provide the real Kubernetes programs: found, downloaded o
 
 # For `make test`, which compiles nothing: tests of programs that are still missing are skipped, and it says so.
 kubernetes-present: install
-	@$(BIN)/nagaya kubernetes install --no-build --with $(EXTRAS) >/dev/null 2>&1 || true
-	@$(BIN)/nagaya kubernetes install --no-build --version $(OLDER) --only control-plane >/dev/null 2>&1 || true
+	@{ $(BIN)/nagaya kubernetes install --no-build --with $(EXTRAS); code=$$?; \
+	   $(BIN)/nagaya kubernetes install --no-build --version $(OLDER) --only control-plane && [ $$code = 0 ]; \
+	 } >.venv/kubernetes.log 2>&1 || \
+	   echo '==> some real Kubernetes programs are missing and cannot be downloaded: .venv/kubernetes.log says why'
 
 kubernetes-e2e: kubernetes
 	$(call TIMED,"Kubernetes' own end-to-end tests (built with Go: about 5 min)",$(BIN)/nagaya kubernetes install --only e2e)

@@ -93,7 +93,8 @@ def main() -> None:
             return
         _complete(half / "root")
         _wrap(half, to)
-        shutil.rmtree(to, ignore_errors=True)
+        if to.exists():
+            to.rename(Path(folder) / "old")  # an interruption leaves the whole folder or none
         os.replace(half, to)
 
 

@@ -33,7 +33,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-PROCESSORS = os.cpu_count() or 2
+PROCESSORS = len(os.sched_getaffinity(0))
+MOST_SERVERS = 16
+"""Workers of the tiers that start servers, at most: each may need 1 GB of memory."""
+MOST_CRASHES = 3
+"""Workers of one pytest process that may crash until it gives up."""
+SOURCES = (ROOT / "src/nagaya", ROOT / "tests/unit")
 TIERS = ("unit", "simulation", "integration", "real", "docs")
 QUICK_CPU, QUICK_WALL = 0.04, 0.2
 """Seconds above which `make check` leaves a unit test out."""
@@ -48,6 +53,8 @@ BUILD_MINUTES = 12
 PROGRESS_INTERVAL = 30.0
 GRACE = 15.0
 """Seconds that interrupted children have to end their own processes."""
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a polite kill, and a terminal that was closed."""
 POLL = 0.1
 """Seconds between two looks at all children; waiting for one of several processes needs threads otherwise."""
 
@@ -84,6 +91,11 @@ class Step:
         return self.code is not None
 
 
+def thorough() -> bool:
+    """Whether every variant is played (tests/support/thoroughness.py)."""
+    return os.environ.get("NAGAYA_TEST_ALL", "") not in ("", "0")
+
+
 def run(chains: Sequence[Sequence[Step]], folder: Path) -> bool:
     """Run the steps of each chain one after the other, and the chains next to each other.
 
@@ -114,6 +126,10 @@ def run(chains: Sequence[Sequence[Step]], folder: Path) -> bool:
 
 def _stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
     """Interrupt the children, which then end the servers that they started; kill what is left after a while."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would leave the servers running
+    with contextlib.suppress(OSError):  # the terminal may be closed
+        print(f"Stopping; this takes up to {GRACE:.0f} s.", file=sys.stderr, flush=True)
     end = time.monotonic() + GRACE
     for sent in (signal.SIGINT, signal.SIGKILL):
         for child in children:
@@ -130,7 +146,7 @@ class Progress:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._began = self._spoke = time.monotonic()
-        self._shown = 0
+        self._named: set[str] = set()
 
     def ended(self, step: Step) -> None:
         """Print one line for a step, and its output if it failed: of pytest's output what follows the dots."""
@@ -147,10 +163,10 @@ class Progress:
             return
         self._spoke = now
         records = read_records(self._folder)
-        for record in records[self._shown :]:
-            if record["outcome"] == "failed":
-                print(f"FAILED {record['test']}")
-        self._shown = len(records)
+        failed = {record["test"] for record in records if record["outcome"] == "failed"}
+        for test in sorted(failed - self._named):
+            print(f"FAILED {test}")
+        self._named |= failed
         print(f"...    {now - self._began:.0f} s, {len(records):,} tests", flush=True)
 
 
@@ -184,27 +200,37 @@ def pytest(name: str, folder: Path, *arguments: str, nice: int = 0, coverage: Pa
     return Step(name, [*program, "-q", "--times", str(times), *arguments], nice=nice)
 
 
+def name_package(given: str) -> str:
+    """Translate a path or a dotted name into a path below src/nagaya or tests/unit; `.` is all of it."""
+    path = (ROOT / given).resolve()
+    if path in (ROOT, *SOURCES):
+        return "."
+    for folder in SOURCES:
+        if path.is_relative_to(folder):
+            return str(path.relative_to(folder).with_suffix(""))
+    return given.strip("/").removesuffix(".py").replace(".", "/").removeprefix("nagaya/") or "."
+
+
 def check(package: str, folder: Path) -> bool:
     """Everything that is fast; with a package only what concerns it."""
-    if not package:
-        # Rewriting the assertions of all tests takes longer than most tests: only those that fail need it.
-        quick = ("-n", str(PROCESSORS), "--assert=plain", "-m", "not slow", "tests/unit")
-        passed = run([[types()], lint(["."]), [pytest("unit tests", folder, *quick)]], folder)
+    # Rewriting the assertions of all tests takes longer than most tests: only those that fail need it.
+    quick = ("-m", "not slow")
+    whole = pytest("unit tests", folder, "-n", str(PROCESSORS), "--assert=plain", *quick, "tests/unit")
+    name = name_package(package) if package else "."
+    if name == ".":
+        passed = run([[types()], lint(["."]), [whole]], folder)
         failed = [record["test"] for record in read_records(folder) if record["outcome"] == "failed"]
         if failed:
             run([[pytest("failed tests again", folder, *failed)]], folder)
         return passed
-    name = package.strip("/").removeprefix("src/nagaya/").removeprefix("tests/unit/").removesuffix(".py")
-    name = name.removeprefix("nagaya.").replace(".", "/")
-    folders = (ROOT / "src/nagaya", ROOT / "tests/unit")
-    found = [path for root in folders for path in (root / name, root / f"{name}.py") if path.exists()]
+    found = [path for root in SOURCES for path in (root / name, root / f"{name}.py") if path.exists()]
     if not found:
         sys.exit(f"PKG={package}: there is no such package or file in src/nagaya or tests/unit.")
     # The tests of a module are beside those of its package.
-    beside = (found[-1], *(folders[1] / name).parents)
-    tests = next(path for path in beside if path.exists() and path.is_relative_to(folders[1]))
-    quick = ("-m", "not slow", "tests/unit" if tests == folders[1] else str(tests))
-    return run([[*lint([str(path) for path in found]), types()], [pytest("unit tests", folder, *quick)]], folder)
+    beside = (found[-1], *(SOURCES[1] / name).parents)
+    tests = next(path for path in beside if path.exists() and path.is_relative_to(SOURCES[1]))
+    step = whole if tests == SOURCES[1] else pytest("unit tests", folder, *quick, str(tests))
+    return run([[*lint([str(path) for path in found]), types()], [step]], folder)
 
 
 def raise_inotify_limit() -> None:
@@ -224,14 +250,15 @@ def raise_inotify_limit() -> None:
 def test(folder: Path, coverage: Path | None) -> bool:
     """Every tier."""
     raise_inotify_limit()
-    random = []
-    if os.environ.get("NAGAYA_TEST_ALL"):
-        random = [f"--hypothesis-seed={secrets.randbits(32)}"]
-        print(f"Property tests draw new examples; to draw the same ones again: {random[0]}", flush=True)
+    common = [f"--max-worker-restart={MOST_CRASHES}"]
+    if thorough():
+        seed = os.environ.setdefault("NAGAYA_TEST_SEED", str(secrets.randbits(32)))
+        common.append(f"--hypothesis-seed={seed}")
+        print(f"Random tests draw new examples. To draw these again: NAGAYA_TEST_SEED={seed} make test-all", flush=True)
     computing = pytest(
         "unit and simulation",
         folder,
-        *("-n", str(PROCESSORS), "--dist=worksteal", *random),
+        *("-n", str(PROCESSORS), "--dist=worksteal", *common),
         *("tests/unit", "tests/simulation"),
         nice=10,
         coverage=coverage,
@@ -239,7 +266,7 @@ def test(folder: Path, coverage: Path | None) -> bool:
     waiting = pytest(
         "integration, real and docs",
         folder,
-        *("-n", str(2 * PROCESSORS), "--dist=loadscope", *random),
+        *("-n", str(min(2 * PROCESSORS, MOST_SERVERS)), "--dist=loadscope", *common),
         *("tests/docs", "tests/real", "tests/integration"),  # the longest first
         coverage=coverage,
     )
@@ -306,8 +333,9 @@ def print_coverage(folder: Path) -> None:
 
 
 def print_skipped(records: Sequence[dict[str, Any]], *, required: bool) -> bool:
-    """The last line: which tests did not run because of missing programs. Returns whether that is acceptable."""
+    """The last line: which tests of the real tier did not run, and why. Returns whether that is acceptable."""
     missing = [record for record in records if record["reason"].startswith(NOT_INSTALLED)]
+    real = [row for row in records if row["outcome"] == "skipped" and row["test"].startswith("tests/real/")]
     others = defaultdict(int)
     for record in records:
         if record["outcome"] == "skipped" and record not in missing:
@@ -319,13 +347,16 @@ def print_skipped(records: Sequence[dict[str, Any]], *, required: bool) -> bool:
         sum(row["outcome"] == word for row in records) for word in ("passed", "failed", "skipped")
     )
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    failure = "FAILED: " if required else ""
     if missing:
         print(
-            f"{'FAILED: ' if required else ''}{len(missing)} tests of the real tier were skipped: the real Kubernetes "
+            f"{failure}{len(missing)} tests of the real tier were skipped: the real Kubernetes "
             f"programs are not on this machine and cannot be downloaded. `make kubernetes` builds them, once, in about "
             f"{BUILD_MINUTES} minutes on two processors."
         )
-    return not (missing and required)
+    elif real:
+        print(f"{failure}{len(real)} tests of the real tier were skipped, for the reasons above.")
+    return not (required and (missing or real))
 
 
 def main() -> None:
@@ -345,7 +376,7 @@ def main() -> None:
     if arguments.command == "slow":
         print("\n".join(slow_tests(read_records(arguments.records))))
         return
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell that starts this in the background ignores Ctrl-C
+    for number in STOPPING:  # a shell that starts this in the background ignores Ctrl-C
         signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="nagaya-tests-") as name:

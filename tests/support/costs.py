@@ -81,7 +81,8 @@ class _Writer:
             why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             if self._outcomes.get(report.nodeid, ("",))[0] != "failed":
                 self._outcomes[report.nodeid] = (report.outcome, why.removeprefix("Skipped: "))
-        if report.when != "teardown" or isinstance(report, SubtestReport):
+        # Of a worker that crashed comes one report, of no phase.
+        if report.when not in ("teardown", "???") or isinstance(report, SubtestReport):
             return
         outcome, why = self._outcomes.pop(report.nodeid, ("passed", ""))
         measured = dict(report.user_properties).get(_PROPERTY) or {

@@ -15,7 +15,9 @@ _HERE = Path(__file__).parent
 _SLOW = frozenset((_HERE / "slow.txt").read_text().splitlines())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.split("[")[0] in _SLOW:
             item.add_marker(pytest.mark.slow)
+    if config.option.markexpr == "not slow" and all(item.get_closest_marker("slow") for item in items):
+        config.option.markexpr = ""  # a package that has only slow tests is not left untested

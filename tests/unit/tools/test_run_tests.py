@@ -35,9 +35,63 @@ def test_the_last_line_counts_tests_without_programs_and_names_the_command(capsy
 def test_missing_programs_fail_a_run_that_requires_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert not run_tests.print_skipped([missing("tests/real/b.py::test_b")], required=True)
     assert capsys.readouterr().out.splitlines()[-1].startswith("FAILED: 1 tests of the real tier")
-    other = record("tests/real/b.py::test_b", outcome="skipped", reason="needs root")
-    assert run_tests.print_skipped([other], required=True)
-    assert "skipped: 1 x needs root" in capsys.readouterr().out
+
+
+def test_a_run_that_requires_the_real_tier_accepts_no_skipped_test_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = record("tests/real/b.py::test_b", outcome="skipped", reason="needs root")
+    assert not run_tests.print_skipped([skipped], required=True)
+    printed = capsys.readouterr().out
+    assert "skipped: 1 x needs root" in printed
+    assert printed.splitlines()[-1].startswith("FAILED: 1 tests of the real tier were skipped")
+    assert run_tests.print_skipped([skipped], required=False)
+    elsewhere = record("tests/integration/b.py::test_b", outcome="skipped", reason="makes no sense in a process")
+    assert run_tests.print_skipped([elsewhere], required=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("core", "core"),
+        ("core/", "core"),
+        ("core.machine", "core/machine"),
+        ("nagaya.core.machine", "core/machine"),
+        ("nagaya/core", "core"),
+        ("src/nagaya/core", "core"),
+        ("./src/nagaya/core/machine/plan.py", "core/machine/plan"),
+        (str(run_tests.ROOT / "tests/unit/core"), "core"),
+        ("tests/unit/core/test_lint.py", "core/test_lint"),
+        (".", "."),
+        ("src/nagaya", "."),
+        ("world.py", "world"),
+    ],
+)
+def test_a_package_is_named_as_a_path_or_as_in_python(given: str, name: str) -> None:
+    assert run_tests.name_package(given) == name
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, False), ("", False), ("0", False), ("1", True)])
+def test_every_variant_is_played_if_the_environment_says_so(
+    value: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NAGAYA_TEST_ALL", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NAGAYA_TEST_ALL", value)
+    assert run_tests.thorough() is expected
+
+
+def test_progress_names_each_failed_test_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_tests, "PROGRESS_INTERVAL", 0)
+    progress = run_tests.Progress(tmp_path)
+    second = json.dumps(record("tests/unit/b.py::test_b", outcome="failed"))
+    (tmp_path / "two.jsonl").write_text(f"{second}\n")
+    progress.tick()
+    first = json.dumps(record("tests/unit/a.py::test_a", outcome="failed"))
+    (tmp_path / "one.jsonl").write_text(f"{first}\n")
+    progress.tick()
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
+    assert failed == ["FAILED tests/unit/b.py::test_b", "FAILED tests/unit/a.py::test_a"]
 
 
 def test_a_long_test_without_a_reason_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
