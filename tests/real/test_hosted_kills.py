@@ -33,11 +33,12 @@ from nagaya.world import World
 from support.data_stores import CONFIG_MAPS
 from support.hosting import Hosting, Tenant, eventually, manifests
 from support.real import installed_binaries
+from support.thoroughness import seed_of
 
 pytestmark = pytest.mark.long("kills each program once and waits until a real control plane is back")
 
 ROUNDS = int(os.environ.get("NAGAYA_KILL_ROUNDS", "1"))
-SEED = int(os.environ.get("NAGAYA_KILL_SEED", "1"))
+SEED = int(os.environ.get("NAGAYA_KILL_SEED", seed_of(1)))
 OLD, NEW = "v1.35.4", "v1.36.3"
 FILES = "files"
 PATIENCE = 240.0

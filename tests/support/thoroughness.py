@@ -2,7 +2,7 @@
 
 Both run the same code with other settings. `make test` has a budget of minutes, so large products of cases are sampled
 and property tests draw the same few examples in every run. `make test-all` sets NAGAYA_TEST_ALL: every case, every
-seed, and new examples from a seed that is printed.
+seed, and new random examples, from a seed that is printed (NAGAYA_TEST_SEED).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 THOROUGH = os.environ.get("NAGAYA_TEST_ALL", "") not in ("", "0")
 
+_RUN_SEED = int(os.environ.get("NAGAYA_TEST_SEED", "0"))
+
 exhaustive = pytest.mark.exhaustive
 """Marks a test, or a parameter, that only `make test-all` runs."""
 
@@ -25,6 +27,11 @@ exhaustive = pytest.mark.exhaustive
 def choose(sample: T, every: T) -> T:
     """The first for `make test`, the second for `make test-all`."""
     return every if THOROUGH else sample
+
+
+def seed_of(number: int) -> int:
+    """The seed of a random test: always the same one in `make test`, another one in each run of `make test-all`."""
+    return choose(number, number + _RUN_SEED)
 
 
 def examples(sample: int, thorough: int) -> settings:

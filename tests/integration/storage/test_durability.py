@@ -12,6 +12,7 @@ from pathlib import Path
 from integration.storage import writing_process
 from nagaya.apiserver.storage import Event, Store, open_store
 from nagaya.world import SystemClock
+from support.thoroughness import seed_of
 
 KILLS = 16
 
@@ -95,7 +96,7 @@ def history(store: Store) -> list[Event]:
 
 async def test_every_acknowledged_write_survives_a_kill_at_any_instant(tmp_path: Path) -> None:
     directory = tmp_path / "data"
-    choices = random.Random(20260101)
+    choices = random.Random(seed_of(20260101))
     newest: dict[str, Acknowledged] = {}
     total = 0
     for number in range(KILLS):

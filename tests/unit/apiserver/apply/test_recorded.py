@@ -13,16 +13,20 @@ from nagaya.apiserver.apply.reset_fields import without
 from nagaya.apiserver.meta.gvk import GroupVersionKind
 from nagaya.apiserver.meta.status import ApiError
 from nagaya.apiserver.schema.openapi_types import types_from_openapi
+from support.subtest_cases import subtest_cases
 
-RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 VERSION = "x.io/v1"
+
+
+def recorded() -> dict[str, Any]:
+    return json.loads((Path(__file__).parent / "recorded.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def manager() -> FieldManager:
     return FieldManager(
         GroupVersionKind("x.io", "v1", "W"),
-        {VERSION: types_from_openapi(RECORDED["schema"])},
+        {VERSION: types_from_openapi(recorded()["schema"])},
         reset_fields={
             "": {VERSION: without(fieldset.of(["status"]))},
             "status": {VERSION: without(fieldset.of(["metadata"], ["spec"]))},
@@ -50,7 +54,7 @@ def comparable(answered: dict[str, Any]) -> dict[str, Any]:
     return answered
 
 
-@pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: case["name"])
+@subtest_cases("case", lambda: recorded()["cases"], ids=lambda case: case["name"])
 async def test_a_sequence_of_writes_ends_like_in_kubernetes(manager: FieldManager, case: dict[str, Any]) -> None:
     live: dict[str, Any] | None = None
     for step in case["steps"]:

@@ -9,6 +9,7 @@ from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.authz.attributes import Attributes
 from nagaya.apiserver.authz.authorizer import Decision, Verdict
 from nagaya.apiserver.authz.rbac import RESOURCES, RbacIndex
+from support.thoroughness import seed_of
 
 READ_PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
 
@@ -169,7 +170,7 @@ def test_all_rules_of_a_user_can_be_listed(index: RbacIndex) -> None:
 
 def test_the_index_after_many_changes_is_the_index_of_what_is_left() -> None:
     """Objects come, change and go in any order; what counts is only which of them are there in the end."""
-    chance = random.Random(3)
+    chance = random.Random(seed_of(3))
     users = ["bob", "joe", "system:serviceaccount:n1:s"]
 
     def subjects() -> list[dict[str, Any]]:

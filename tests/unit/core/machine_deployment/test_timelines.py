@@ -28,6 +28,7 @@ from nagaya.core.machine_deployment.seen import Seen
 from nagaya.core.machine_deployment.strategy import limits
 from support.builders import NOW, cluster, machine_deployment
 from support.subtest_cases import subtest_cases
+from support.thoroughness import seed_of
 
 TESTDATA = Path(__file__).parent / "testdata"
 MOST_LOOKS = 60
@@ -288,8 +289,8 @@ def test_a_rollout_takes_the_steps_of_its_timeline(name: str, shuffled: bool) ->
 
 @subtest_cases("name", TIMELINES)
 def test_a_rollout_ends_in_whatever_order_everybody_acts(name: str) -> None:
-    for seed in range(10):
-        assert "done" in TIMELINES[name]().run(random.Random(seed))
+    for number in range(10):
+        assert "done" in TIMELINES[name]().run(random.Random(seed_of(number)))
 
 
 def test_no_timeline_is_left_over() -> None:

@@ -14,6 +14,7 @@ from nagaya.simulators.proxmox.state.datacenter import Datacenter
 from nagaya.simulators.proxmox.state.guest import Guest
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
 from support.subtest_cases import subtest_cases
+from support.thoroughness import seed_of
 from support.virtual_run import run, virtual_world
 
 FIRST, LAST = 300, 305
@@ -79,7 +80,7 @@ async def play(lab: ProxmoxLab, dice: random.Random) -> None:
     await asyncio.sleep(300)
 
 
-@subtest_cases("seed", range(30))
+@subtest_cases("seed", map(seed_of, range(30)))
 def test_disks_and_configurations_agree_in_the_end(seed: int) -> None:
     async def main() -> None:
         async with proxmox_lab(two_hosts(), world=virtual_world(seed)) as lab:
@@ -99,7 +100,7 @@ def test_disks_and_configurations_agree_in_the_end(seed: int) -> None:
     run(main())
 
 
-@subtest_cases("seed", range(15))
+@subtest_cases("seed", map(seed_of, range(15)))
 def test_hosts_that_die_leave_machines_that_can_be_asked_for_and_destroyed(seed: int) -> None:
     async def main() -> None:
         async with proxmox_lab(two_hosts(), world=virtual_world(seed)) as lab:
