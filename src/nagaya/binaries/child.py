@@ -1,7 +1,8 @@
 """Runs a long child process whose words are progress, and never leaves it behind.
 
 It gets a process group of its own, so that Ctrl-C reaches us first and we end the whole tree in order; and it
-inherits the lock, so that a build whose parent was killed still keeps a second one out.
+inherits the lock, so that a build whose parent was killed still keeps a second one out. A child beside other work does
+not: nobody needs its result, and nobody should wait for it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -46,7 +48,7 @@ class Child:
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
-    lock: int
+    lock: int | None
 
     def run(self, heard: Callable[[str], None], tick: Callable[[], None] | None = None) -> str:
         """What the command wrote to standard output; ChildFailed if it failed."""
@@ -66,16 +68,18 @@ class Child:
 
     @contextlib.contextmanager
     def run_beside(self) -> Iterator[None]:
-        """Run the command at the lowest priority while the context lasts, and end it then. Its output and its result
-        are ignored."""
-        with _undisturbed() as disturb, self._start(subprocess.DEVNULL, subprocess.DEVNULL) as process:
-            try:
-                with contextlib.suppress(ProcessLookupError):  # it may have ended
-                    os.setpriority(os.PRIO_PGRP, process.pid, _LOWEST_PRIORITY)
-                disturb()
-                yield
-            finally:
-                _end(process)
+        """Run the command at the lowest priority while the context lasts, and end it then, or when we are killed. Its
+        output and its result are ignored, and so is that it cannot be started."""
+        setpriv = shutil.which("setpriv")
+        dying_with_us = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+        beside = replace(self, command=[*dying_with_us, *self.command], lock=None)
+        with _undisturbed() as disturb, contextlib.ExitStack() as stack:
+            with contextlib.suppress(ChildFailed, OSError):
+                process = stack.enter_context(beside._start(subprocess.DEVNULL, subprocess.DEVNULL))
+                stack.callback(_end, process)
+                os.setpriority(os.PRIO_PGRP, process.pid, _LOWEST_PRIORITY)
+            disturb()
+            yield
 
     def _start(self, out: IO[bytes] | int, err: int) -> subprocess.Popen[bytes]:
         try:
@@ -87,7 +91,7 @@ class Child:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
-                pass_fds=(self.lock,),
+                pass_fds=() if self.lock is None else (self.lock,),
             )
         except OSError as error:
             raise ChildFailed(127, f"{self.command[0]}: {error.strerror or error}") from error

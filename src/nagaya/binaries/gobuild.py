@@ -41,9 +41,13 @@ from nagaya.binaries.source import Staged, Workplace
 
 _FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
 """For `go list` as well as for builds: with other flags Go would report other packages as stale."""
-_MEMORY = {"GOGC": "off", "GOMEMLIMIT": "1536MiB"}
-"""Compilers are short-lived and collect garbage for nothing: without that a build takes a sixth less time. Few packages
-reach the limit, from which on the compiler or linker collects after all."""
+_MOST_MEMORY = 1536
+"""MiB. Compilers are short-lived and collect garbage for nothing: without that a build takes a sixth less time. Few
+packages reach the limit, from which on the compiler or linker collects after all."""
+_LEAST_MEMORY = 512
+"""MiB. With a lower limit they would do little else than collect garbage: Go's default is better then."""
+_CGROUPS = {"": "sys/fs/cgroup{}/memory.max", "memory": "sys/fs/cgroup/memory{}/memory.limit_in_bytes"}
+"""Where the memory limit of a cgroup is, by the controllers in `/proc/self/cgroup`; version 2 names none there."""
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _FEW_PROCESSORS = 2
 """With so few, two compilers with one thread each take 7 % less time than two with two threads each. With more, and
@@ -75,6 +79,7 @@ class GoBuild:
     reporter: Reporter
     environment: Mapping[str, str]
     usual_place: Path = _USUAL_PLACE
+    machine: Path = Path("/")
     name: str = "Go module proxy"
 
     def provide(
@@ -134,7 +139,7 @@ class GoBuild:
         compiler = {"CGO_ENABLED": "1", **NEEDS_C[product]} if product in NEEDS_C else {"CGO_ENABLED": "0"}
         one_thread = _PROCESSORS <= _FEW_PROCESSORS and "GOMAXPROCS" not in self.environment
         return {
-            **_MEMORY,
+            **self._memory(),
             **({"GOMAXPROCS": "1"} if one_thread else {}),
             **self.environment,
             **compiler,
@@ -145,6 +150,24 @@ class GoBuild:
             "GOCACHE": os.fspath(work.build_cache),
             "GOTMPDIR": os.fspath(work.staging),
         }
+
+    def _memory(self) -> dict[str, str]:
+        """The memory of each compiler or linker: every processor may have one, the next product one more, and a quarter
+        of what is available is left to others."""
+        amounts = [int(kib) << 10 for kib in re.findall(r"MemAvailable:\s+(\d+)", self._read("proc/meminfo"))]
+        for line in self._read("proc/self/cgroup").splitlines():
+            _, controllers, path = line.split(":", 2)
+            # A group above may have the lowest limit; in a container only the root may be there.
+            for group in (PurePosixPath(path), *PurePosixPath(path).parents) if controllers in _CGROUPS else ():
+                amounts += map(int, re.findall(r"^\d+$", self._read(_CGROUPS[controllers].format(group)), re.MULTILINE))
+        limit = min([_MOST_MEMORY, *((amount * 3 // 4 // (_PROCESSORS + 1)) >> 20 for amount in amounts)])
+        return {"GOGC": "off", "GOMEMLIMIT": f"{limit}MiB"} if limit >= _LEAST_MEMORY else {}
+
+    def _read(self, path: str) -> str:
+        try:
+            return (self.machine / path).read_text(errors="replace")
+        except OSError:
+            return ""
 
     def _expect_c_compiler(self, product: Product) -> None:
         """Said before the modules are fetched, and in plainer words than Go's."""

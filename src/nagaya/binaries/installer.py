@@ -2,17 +2,20 @@
 
 The common case is that everything is there: it costs a few `stat` calls, no lock and no network. Otherwise one
 process does the work while others wait, and each looks again once it holds the lock, because the one before may have
-done it all. A source is asked for whatever is still missing; what one source has given stays when it fails later.
+done it all. A source is asked for whatever is still missing of all products, so that it knows what it is going to be
+asked for; what one source has given stays when it fails later.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nagaya.binaries.cache import Record, Shelf, cache_folder, writing
@@ -30,6 +33,9 @@ from nagaya.binaries.version_check import expect_version
 from nagaya.world import World
 
 _PRODUCTS: tuple[Product, ...] = ("etcd", "kubernetes", "kine", "konnectivity", "cluster-api")
+
+_PATIENCE_WITHOUT_BUILDING = 5.0
+"""Seconds to wait for another process: long enough for a small download, and a build is not waited for."""
 
 # The others have none: `official.py` says why.
 _SITES: dict[Product, str] = {"etcd": "https://github.com (etcd's releases)", "kubernetes": "https://dl.k8s.io"}
@@ -71,7 +77,8 @@ class Installer:
         sources: Sequence[Source] | None = None,
         build: bool = True,
     ) -> None:
-        """Without `build` nothing is compiled: what cannot be downloaded is unavailable."""
+        """Without `build` nothing is compiled: what cannot be downloaded is unavailable, and another process that
+        builds is not waited for."""
         self._environment = dict(os.environ if environment is None else environment)
         self._reporter = reporter or Silent()
         self._clock = (world or World()).clock
@@ -137,28 +144,15 @@ class Installer:
     def _install(self, release: Release, missing: Sequence[Program]) -> dict[str, Binary]:
         found: dict[str, Binary] = {}
         purpose = f"installing Kubernetes {release.kubernetes}"
-        with exclusive(self._cache / "install.lock", purpose, self._reporter, self._clock) as lock:
+        patience = math.inf if self._build else _PATIENCE_WITHOUT_BUILDING
+        with exclusive(self._cache / "install.lock", purpose, self._reporter, self._clock, patience) as lock:
             for program in missing:
                 record = self._recheck(release, program)
                 if record is not None:
                     found[program.name] = self._binary(release, program, record)
-            unavailable: list[BinariesUnavailable] = []
-            absent = [program for program in missing if program.name not in found]
-            planned = [
-                (product, release.of(product), [program for program in absent if program.product == product])
-                for product in _PRODUCTS
-                if any(program.product == product for program in absent)
-            ]
-            with self._workplace(lock, planned) as work:
-                for product, _, programs in planned:
-                    try:
-                        found |= self._obtain(release, product, programs, work)
-                    except BinariesUnavailable as error:
-                        # Other products may be available, and what is installed now is not missing next time.
-                        unavailable.append(error)
-        if unavailable:
-            raise BinariesUnavailable.combine(unavailable)
-        return found
+            absent = {program.name: program for program in missing if program.name not in found}
+            with self._workplace(lock) as work:
+                return found | self._obtain(release, absent, work)
 
     def _recheck(self, release: Release, program: Program) -> Record | None:
         shelf = self._shelf(release, program.product)
@@ -168,11 +162,12 @@ class Installer:
         return record
 
     @contextmanager
-    def _workplace(self, lock: int, planned: Sequence[tuple[Product, str, Sequence[Program]]]) -> Iterator[Workplace]:
+    def _workplace(self, lock: int) -> Iterator[Workplace]:
+        """Folders to work in; unfinished downloads stay when an error leaves it."""
         scratch = self._cache / "scratch"
         downloads = self._cache / "downloads"
         with writing(self._cache):
-            # Whoever made what lies here is dead, or we would not hold the lock.
+            # Whoever made what lies here is dead, or we would not hold the lock; a side job of his may still write.
             shutil.rmtree(scratch, ignore_errors=True)
             scratch.mkdir(parents=True, exist_ok=True)
             downloads.mkdir(exist_ok=True)
@@ -184,7 +179,6 @@ class Installer:
                 logs=self._cache / "logs",
                 build_cache=self._cache / "go-build",
                 lock=lock,
-                planned=planned,
             )
             shutil.rmtree(downloads, ignore_errors=True)
         finally:
@@ -193,34 +187,49 @@ class Installer:
             with suppress(OSError):
                 downloads.rmdir()
 
-    def _obtain(
-        self, release: Release, product: Product, absent: Sequence[Program], work: Workplace
-    ) -> dict[str, Binary]:
-        version = release.of(product)
-        shelf = self._shelf(release, product)
-        remaining = {program.name: program for program in absent}
+    def _obtain(self, release: Release, remaining: dict[str, Program], work: Workplace) -> dict[str, Binary]:
+        """Ask one source after the other for all that none before it could give."""
         found: dict[str, Binary] = {}
-        attempts: list[Attempt] = []
+        attempts: dict[Product, list[Attempt]] = defaultdict(list)
         for source in self._sources:
-            try:
-                with closing(source.provide(product, version, list(remaining.values()), work)) as stream:
-                    for staged in stream:
-                        mode = 0o644 if staged.program.is_manifest else 0o755
-                        with writing(staged.path):
-                            staged.path.chmod(mode)
-                        expect_version(staged.program, staged.path, version)
-                        date = self._clock.now().isoformat(timespec="seconds")
-                        record = shelf.adopt(staged.program.name, staged.path, staged.origin, date, mode=mode)
-                        found[staged.program.name] = self._binary(release, staged.program, record)
-                        del remaining[staged.program.name]
-            except SourceFailed as failure:
-                attempts.append(Attempt(source.name, str(failure)))
-                self._reporter.say(f"{product} {version}, {source.name}: {failure}")
-            if not remaining:
-                return found
-        raise BinariesUnavailable(
-            f"{', '.join(remaining)} ({product} {version})", attempts, _remedies(product, version, build=self._build)
-        )
+            planned = _planned(release, remaining)
+            for product, version, programs in planned:
+                shelf = self._shelf(release, product)
+                try:
+                    with closing(source.provide(product, version, programs, replace(work, planned=planned))) as stream:
+                        for staged in stream:
+                            mode = 0o644 if staged.program.is_manifest else 0o755
+                            with writing(staged.path):
+                                staged.path.chmod(mode)
+                            expect_version(staged.program, staged.path, version)
+                            date = self._clock.now().isoformat(timespec="seconds")
+                            record = shelf.adopt(staged.program.name, staged.path, staged.origin, date, mode=mode)
+                            found[staged.program.name] = self._binary(release, staged.program, record)
+                            del remaining[staged.program.name]
+                except SourceFailed as failure:
+                    # It may have other products, and what is installed now is not missing next time.
+                    attempts[product].append(Attempt(source.name, str(failure)))
+                    self._reporter.say(f"{product} {version}, {source.name}: {failure}")
+        unavailable = [
+            BinariesUnavailable(
+                f"{', '.join(program.name for program in programs)} ({product} {version})",
+                attempts[product],
+                _remedies(product, version, build=self._build),
+            )
+            for product, version, programs in _planned(release, remaining)
+        ]
+        if unavailable:
+            raise BinariesUnavailable.combine(unavailable)
+        return found
+
+
+def _planned(release: Release, remaining: Mapping[str, Program]) -> list[tuple[Product, str, Sequence[Program]]]:
+    """The programs by product, in the order in which the products are asked for."""
+    return [
+        (product, release.of(product), [program for program in remaining.values() if program.product == product])
+        for product in _PRODUCTS
+        if any(program.product == product for program in remaining.values())
+    ]
 
 
 def _remedies(product: Product, version: str, *, build: bool) -> list[str]:

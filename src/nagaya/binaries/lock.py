@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import socket
 import time
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nagaya.binaries.errors import CacheUnusable
+from nagaya.binaries.errors import BinariesError, CacheUnusable
 from nagaya.binaries.progress import Reporter
 from nagaya.world import Clock
 
@@ -24,8 +25,11 @@ _POLL = 0.2
 
 
 @contextmanager
-def exclusive(path: Path, purpose: str, reporter: Reporter, clock: Clock) -> Iterator[int]:
-    """Hold the lock; waits for it and says for whom. Gives the descriptor, for children that must hold it too."""
+def exclusive(path: Path, purpose: str, reporter: Reporter, clock: Clock, patience: float = math.inf) -> Iterator[int]:
+    """Hold the lock; waits for it and says for whom. Gives the descriptor, for children that must hold it too.
+
+    Raises BinariesError when another process still holds it after `patience` seconds.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -35,7 +39,7 @@ def exclusive(path: Path, purpose: str, reporter: Reporter, clock: Clock) -> Ite
         ) from error
     try:
         if not _try(descriptor):
-            _wait(descriptor, path, reporter)
+            _wait(descriptor, path, reporter, clock, patience)
         _introduce(descriptor, purpose, clock)
         try:
             yield descriptor
@@ -53,9 +57,15 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _wait(descriptor: int, path: Path, reporter: Reporter) -> None:
+def _wait(descriptor: int, path: Path, reporter: Reporter, clock: Clock, patience: float) -> None:
+    deadline = clock.monotonic() + patience
     with reporter.activity(f"Waiting for {_holder(path)}", "seconds") as activity:
         while not _try(descriptor):
+            if clock.monotonic() >= deadline:
+                raise BinariesError(
+                    f"{_holder(path)} is using {path.parent}.\n"
+                    "Run the command again when it has finished, or without --no-build to wait."
+                )
             activity.tick()
             time.sleep(_POLL)
 

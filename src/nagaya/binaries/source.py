@@ -25,7 +25,8 @@ class Workplace:
     lock: int
     """The descriptor of the lock, for child processes that may outlive us."""
     planned: Sequence[tuple[Product, str, Sequence[Program]]] = ()
-    """All that is missing, in the order of the calls to `provide`: a source may prepare the next while it works."""
+    """All that this source is going to be asked for, in the order of the calls to `provide`: it may prepare the next
+    while it works."""
 
 
 @dataclass(frozen=True, slots=True)

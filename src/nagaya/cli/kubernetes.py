@@ -44,7 +44,11 @@ def kubernetes() -> None:
     "kube-scheduler.",
 )
 @click.option("--verify", is_flag=True, help="Hash what is there already and replace what has changed.")
-@click.option("--no-build", is_flag=True, help="Download what is missing, but compile nothing.")
+@click.option(
+    "--no-build",
+    is_flag=True,
+    help="Download what is missing, but compile nothing, and do not wait for another process that does.",
+)
 @output_option
 def install(
     version: str, extras: tuple[str, ...], only: tuple[str, ...], verify: bool, no_build: bool, output: str | None

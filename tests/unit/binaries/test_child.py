@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -138,3 +143,51 @@ async def test_a_child_beside_other_work_is_ended_with_that_work(tmp_path: Path)
         await eventually(lambda: not any(map(alive, pids)))
         with Child(["/bin/sh", "-c", "exit 1"], tmp_path, os.environ, lock.fileno()).run_beside():
             pass
+
+
+@pytest.mark.parametrize("broken", ["subprocess.Popen", "os.setpriority"])
+def test_a_child_beside_other_work_that_cannot_be_started_or_slowed_does_not_keep_it_from_being_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(broken, refuse)
+    done = False
+    with Child(["/bin/sh", "-c", "exit 0"], tmp_path, os.environ, None).run_beside():
+        done = True
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+PARENT = """
+import os, sys
+from pathlib import Path
+from nagaya.binaries.child import Child
+from nagaya.binaries.lock import exclusive
+from nagaya.binaries.progress import Silent
+from nagaya.world import SystemClock
+folder = Path(sys.argv[1])
+command = ["/bin/sh", "-c", "echo $$ > new; mv new started; exec sleep 600"]
+with exclusive(folder / "lock", "installing", Silent(), SystemClock()) as lock:
+    with Child(command, folder, os.environ, lock).run_beside():
+        sys.stdin.read()
+"""
+
+
+def test_a_child_beside_other_work_neither_holds_the_lock_nor_outlives_a_killed_parent(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    command = [sys.executable, "-c", PARENT, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        while not started.exists():
+            time.sleep(0.01)
+        process.kill()
+    pid = int(started.read_text())
+    try:
+        with (tmp_path / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while shutil.which("setpriv") and alive(pid):
+            time.sleep(0.01)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

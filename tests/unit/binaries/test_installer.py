@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -13,9 +14,17 @@ from pathlib import Path
 import pytest
 
 from nagaya.binaries.download import Downloader, Patience
-from nagaya.binaries.errors import BinariesUnavailable, CacheUnusable, ProvidedMismatch, SourceFailed, UnknownRequest
+from nagaya.binaries.errors import (
+    BinariesError,
+    BinariesUnavailable,
+    CacheUnusable,
+    ProvidedMismatch,
+    SourceFailed,
+    UnknownRequest,
+)
 from nagaya.binaries.gobuild import GoBuild
 from nagaya.binaries.installer import Installer
+from nagaya.binaries.lock import exclusive
 from nagaya.binaries.official import OfficialReleases
 from nagaya.binaries.programs import STANDARD, Product, Program
 from nagaya.binaries.progress import PlainReporter
@@ -41,10 +50,12 @@ class Given:
         self._fails_at = fails_at
         self._takes = takes
         self.closed = 0
+        self.planned: list[list[str]] = []
 
     def provide(
         self, product: Product, version: str, programs: Sequence[Program], work: Workplace
     ) -> Generator[Staged, None, None]:
+        self.planned.append([program.name for *_, planned in work.planned for program in planned])
         try:
             for program in programs:
                 self.asked.append(program.name)
@@ -304,6 +315,19 @@ def test_what_a_killed_process_left_lying_is_removed(installer: Make, cache: Pat
     assert not half.exists()
 
 
+def test_a_side_job_of_a_killed_process_that_still_writes_there_disturbs_nobody(installer: Make, cache: Path) -> None:
+    orphan = cache / "scratch" / "tmpabc" / "go-build"
+    orphan.mkdir(parents=True)
+    text = f"while mkdir -p {orphan}; do true > {orphan}/$((i += 1)); done 2> /dev/null"
+    with subprocess.Popen(["/bin/sh", "-c", text]) as process:
+        try:
+            while not (orphan / "1").exists():
+                time.sleep(0.01)
+            assert installer(Given("shop")).ensure(VERSION, ["kubelet"]).path("kubelet").exists()
+        finally:
+            process.kill()
+
+
 KILLED = """
 import sys
 from nagaya.binaries.gobuild import GoBuild
@@ -346,6 +370,21 @@ def test_a_whole_release_is_downloaded_from_the_site(
     assert not (cache / "downloads").exists()
 
 
+def test_a_download_that_broke_off_is_continued_by_the_next_call_if_nobody_else_could_help(
+    site: Site, environment: dict[str, str], reporter: PlainReporter, publish_release: Callable[[str], None]
+) -> None:
+    publish_release(VERSION)
+    kubelet = f"/k8s/{VERSION}/bin/linux/amd64/kubelet"
+    site.cuts[kubelet] = [5]
+    site.statuses[kubelet] = [200, 403]
+    releases = OfficialReleases(LINUX, reporter, f"{site.url}/k8s", f"{site.url}/etcd")
+    installer = Installer(environment=environment, reporter=reporter, platform=LINUX, sources=[releases])
+    with pytest.raises(BinariesUnavailable, match="403"):
+        installer.ensure(VERSION, ["kubelet"])
+    assert installer.ensure(VERSION, ["kubelet"]).path("kubelet").exists()
+    assert site.visits(kubelet) == [None, "bytes=5-", "bytes=5-"]
+
+
 def test_when_the_site_cannot_be_reached_it_is_built(
     site: Site, fake_go: FakeGo, reporter: PlainReporter, said: io.StringIO
 ) -> None:
@@ -370,6 +409,15 @@ def test_a_product_that_cannot_be_provided_does_not_keep_others_from_being_provi
     assert (cache / "kubernetes/v1.36.3/linux-amd64/kubelet").exists()
 
 
+def test_a_source_plans_only_for_what_those_before_it_could_not_give(installer: Make) -> None:
+    first = Given("first", fails_at="etcd")
+    second = Given("second", fails_at="etcd")
+    last = Given("last")
+    installer(first, second, last).ensure(VERSION, ["etcd", "kubelet", "kine"])
+    assert first.planned == [["etcd", "kubelet", "kine"]] * 3
+    assert second.planned == last.planned == [["etcd"]]
+
+
 def test_several_products_that_cannot_be_provided_are_one_error(installer: Make) -> None:
     class Closed(Given):
         def provide(self, *_: object) -> Generator[Staged, None, None]:
@@ -392,3 +440,21 @@ def test_without_building_go_is_not_asked(
         installer.ensure(VERSION, ["kine"])
     assert "C compiler" not in str(caught.value)
     assert not fake_go.calls
+
+
+def test_without_building_nobody_waits_for_another_process_that_builds(
+    environment: dict[str, str],
+    cache: Path,
+    reporter: PlainReporter,
+    clock: StandingClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clock, "monotonic", itertools.count(0.0, 2.0).__next__)
+    source = Given("shop")
+    installer = Installer(
+        environment=environment, reporter=reporter, world=World(clock=clock), sources=[source], build=False
+    )
+    held = exclusive(cache / "install.lock", "installing Kubernetes v1.35.4", reporter, clock)
+    with held, pytest.raises(BinariesError, match=r"installing Kubernetes v1\.35\.4, since 2026"):
+        installer.ensure(VERSION, ["kubelet"])
+    assert source.asked == []

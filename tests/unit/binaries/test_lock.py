@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import math
 import os
 import signal
 import socket
@@ -15,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from nagaya.binaries.errors import CacheUnusable
+from nagaya.binaries.errors import BinariesError, CacheUnusable
 from nagaya.binaries.lock import exclusive
 from nagaya.binaries.progress import PlainReporter
 from support.standing_clock import StandingClock
@@ -46,11 +48,13 @@ def holder(path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str],
         process.kill()
 
 
-def wait_for(path: Path, reporter: PlainReporter, clock: StandingClock) -> threading.Thread:
+def wait_for(
+    path: Path, reporter: PlainReporter, clock: StandingClock, *, patience: float = math.inf
+) -> threading.Thread:
     """A thread that takes the lock and lets it go."""
 
     def take() -> None:
-        with exclusive(path, "waiting", reporter, clock):
+        with exclusive(path, "waiting", reporter, clock, patience):
             pass
 
     thread = threading.Thread(target=take)
@@ -96,6 +100,33 @@ def test_whoever_waits_is_told_for_whom_and_gets_it_afterwards(
         waiting.join(5)
         assert not waiting.is_alive()
     assert "done in" in said.getvalue()
+
+
+def test_whoever_has_no_patience_is_told_who_holds_it_and_what_to_do(
+    path: Path, reporter: PlainReporter, clock: StandingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "monotonic", itertools.count(0.0, 2.0).__next__)
+    with holder(path) as (process, _), pytest.raises(BinariesError) as caught:  # noqa: SIM117
+        with exclusive(path, "waiting", reporter, clock, patience=5):
+            pytest.fail("another process holds it")
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f"process {process.pid} on {socket.gethostname()} (installing Kubernetes v1.36.3, since 20")
+    assert first.endswith(f") is using {path.parent}.")
+    assert second == "Run the command again when it has finished, or without --no-build to wait."
+
+
+def test_a_holder_that_ends_in_time_is_waited_for_with_little_patience(
+    path: Path, reporter: PlainReporter, said: io.StringIO, clock: StandingClock
+) -> None:
+    with holder(path) as (process, _):
+        waiting = wait_for(path, reporter, clock, patience=5)
+        until("Waiting for process", said)
+        clock.seconds += 4
+        process.communicate("")
+        waiting.join(5)
+    assert not waiting.is_alive()
+    assert "Waiting for process" in said.getvalue()
+    assert "done in 4 s" in said.getvalue()
 
 
 def test_a_killed_holder_frees_the_lock(path: Path, reporter: PlainReporter, clock: StandingClock) -> None:
