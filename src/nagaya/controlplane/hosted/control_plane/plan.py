@@ -7,7 +7,7 @@ programs at once; files when the first three are there; processes when all are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
@@ -86,6 +86,7 @@ def plan(seen: Seen) -> Plan:
     steps = Roll()
     if tenancy is not None:
         steps = roll(wanted, seen.started, seen.processes)
+        steps = replace(steps, waiting=seen.waits_for_connections or steps.waiting)
         if steps.start or steps.stop or seen.leaving:
             actions.append(Run(tenancy, steps))
     api = _api_server(seen, wanted, (certificates, endpoint, store))

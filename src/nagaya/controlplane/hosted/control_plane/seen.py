@@ -34,7 +34,7 @@ from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import addresses
 from nagaya.controlplane.hosted.host.certificates import Authorities
 from nagaya.controlplane.hosted.host.host import Host
-from nagaya.controlplane.hosted.host.leaving import marked_servers
+from nagaya.controlplane.hosted.host.leaving import marked_servers, waits_for_connections
 from nagaya.controlplane.hosted.host.ownership import Claim
 from nagaya.controlplane.hosted.host.programs import Programs
 from nagaya.controlplane.hosted.host.tenant_folder import Started
@@ -76,6 +76,8 @@ class Seen:
     """Whether the folder of the tenant says that it is this control plane's."""
     leaving: frozenset[str] = frozenset()
     """API servers whose exchange was begun: the balancer sends no clients there."""
+    waits_for_connections: str = ""
+    """What such an exchange waits for, in a sentence."""
 
     @property
     def plane(self) -> HostedControlPlane:
@@ -175,6 +177,7 @@ class Observer:
             ending=waits_for_workers(rt.cache, plane, cluster),
             recorded=self.claim(plane).recorded,
             leaving=marked_servers(self.host.folder(uid)),
+            waits_for_connections=waits_for_connections(self.host.folder(uid)),
         )
 
 

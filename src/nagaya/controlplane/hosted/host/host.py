@@ -160,8 +160,9 @@ class Host:
         folder = self.folder(uid)
         known = await asyncio.to_thread(read_balancer_file, folder)
         marked = frozenset() if known is None else known.marked()
+        processes = self.processes(uid)
         draining = servers_to_drain(
-            steps, f"{uid}.{BALANCER}", started=folder.started(), processes=self.processes(uid), marked=marked
+            steps, f"{uid}.{BALANCER}", started=folder.started(), processes=processes, marked=marked
         )
         exchanges = [wanted for wanted in steps.start if wanted.name in draining]
         if any(wanted.name in marked for wanted in exchanges):
@@ -169,9 +170,12 @@ class Host:
             later = {wanted.name for wanted in exchanges if wanted.name not in marked}
             draining -= later
             steps = replace(steps, start=tuple(wanted for wanted in steps.start if wanted.name not in later))
+        # An API server whose turn has not come yet may be the old process still.
+        turns = {*steps.stop, *(wanted.name for wanted in steps.start)}
+        kept = {name for name in marked - turns if name in processes and processes[name].state is State.UNCLAIMED}
         content = balancer or known
         if content is not None:
-            leaving = content.addresses_of(draining)
+            leaving = content.addresses_of(draining or kept)
             await write_balancer_file(folder, msgspec.structs.replace(content, leaving=leaving, closed=()))
         if not draining:
             await self._take(folder, steps)
@@ -184,18 +188,19 @@ class Host:
                 folder, Roll(tuple(wanted for wanted in steps.start if wanted.name in draining), steps.stop)
             )
         except Exception:
-            await self._unmark(folder)
+            await self._unmark(folder, kept)
             raise
-        await self._unmark(folder)
+        await self._unmark(folder, kept)
 
     async def drained(self, folder: TenantFolder, names: Collection[str]) -> bool:
         """Whether the balancer has confirmed that no request reaches these API servers any more."""
         return await drain(folder, names)
 
-    async def _unmark(self, folder: TenantFolder) -> None:
+    async def _unmark(self, folder: TenantFolder, kept: Collection[str]) -> None:
         known = await asyncio.to_thread(read_balancer_file, folder)
         if known is not None:
-            await write_balancer_file(folder, msgspec.structs.replace(known, leaving=(), closed=()))
+            leaving = known.addresses_of(kept)
+            await write_balancer_file(folder, msgspec.structs.replace(known, leaving=leaving, closed=()))
 
     async def _take(self, folder: TenantFolder, steps: Roll) -> None:
         started = folder.started()

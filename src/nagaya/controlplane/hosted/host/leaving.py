@@ -5,8 +5,8 @@
 
 Every step can be interrupted. Marks in `balancer.json` are removed only when the exchange is complete. A mark that is
 found therefore means that an exchange was begun: the API server may be an old process although `started.json` already
-describes the new one, and is drained again before anything is done with it. If the exchange is no longer wanted, the
-next write removes the mark (plan.py).
+describes the new one, and is drained again before anything is done with it. The mark of one that nobody has claimed yet
+is kept until its turn comes. If the exchange is no longer wanted, the next write removes the mark (plan.py).
 """
 
 from __future__ import annotations
@@ -109,6 +109,20 @@ def marked_servers(folder: TenantFolder) -> frozenset[str]:
     """API servers whose exchange was begun and is not complete."""
     known = read_balancer_file(folder)
     return frozenset() if known is None else known.marked()
+
+
+def waits_for_connections(folder: TenantFolder) -> str:
+    """What an exchange that was begun waits for, in a sentence; empty if it does not wait for connections."""
+    known, status = read_balancer_file(folder), _read_status(folder)
+    if known is None or status.observed_generation != known.generation:
+        return ""
+    programs = {address: name.partition(".")[2] for address, name in zip(known.backends, known.names, strict=False)}
+    waits = [
+        f"{count} connection{'s' if count > 1 else ''} to {programs.get((host, port), host)}"
+        for host, port, count in status.leaving
+        if count
+    ]
+    return f"Waiting for {', '.join(waits)} to end." if waits else ""
 
 
 async def write_balancer_file(folder: TenantFolder, wanted: BalancerFile) -> BalancerFile:

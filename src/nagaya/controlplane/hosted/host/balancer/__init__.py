@@ -22,7 +22,8 @@ in FILE.status:
 leaving  Other API servers are preferred for new connections. HTTP/1.1 connections are ended (goodbye.py), each behind
          an answer: the last bytes of the answer and the end of the connection are one packet. A client without its
          whole answer does not send another request, and a client with it knows that the connection is over.
-         CONNECTIONS is the number of those that are left.
+         CONNECTIONS is the number of those that are left, without those that are left to the API server (BUSY_LIMIT
+         in backend.py).
 closed   No new connection, even if no other API server is ready. On HTTP/2 connections the balancer stops reading from
          the client. Answers are passed on. The API server ends HTTP/2 connections itself, with a GOAWAY that names the
          last request that it has read, and clients repeat later ones elsewhere. Without the stop, requests that arrive

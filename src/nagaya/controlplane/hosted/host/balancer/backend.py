@@ -12,8 +12,11 @@ from .passage import Passage
 PROBE_INTERVAL = 0.5
 PROBE_TIMEOUT = 3.0
 BUSY_LIMIT = IDLE + 5.0
-"""Seconds after which a client that still waits for its answer is left to the API server, which completes requests that
-it has begun. The limit does not apply to connections on which a new request could begin."""
+"""Seconds after which a client whose answer is not complete is left to the API server: one that waits for its answer,
+or one that gets a stream without a pause in which the connection could be ended. The API server completes requests that
+it has begun, and ends streams. The limit does not apply to connections without traffic: a new request could begin."""
+HUNG_LIMIT = 30.0
+"""Seconds without an answer to any probe after which an API server is no longer waited for."""
 CLOSED_LIMIT = 10.0
 """Seconds for which an API server stays closed without beginning to end. Shorter than the 15 s for which clients of
 Kubernetes wait for the answer to an HTTP/2 ping."""
@@ -41,12 +44,13 @@ class Backend:
         self._is_marked = False
         self._is_ending = False
         self._is_gone = False
-        self._stops_http2 = False
+        self.stops_http2 = False
+        """Whether nothing shall be read from HTTP/2 clients."""
         self._changed = changed
         self._loop = asyncio.get_running_loop()
-        self._leaving_since = 0.0
         self._closed_until = 0.0
         self._refused_since: float | None = None
+        self._is_hung = False
         self._probed_at = float("-inf")
         self._answered_at = float("-inf")
         self._valid_from = float("-inf")
@@ -60,9 +64,8 @@ class Backend:
     @property
     def remaining(self) -> int:
         """Number of connections over which an HTTP/1.1 request could still arrive."""
-        busy_counts = self._loop.time() < self._leaving_since + BUSY_LIMIT
         return self.connecting + sum(
-            not passage.http2 and (busy_counts or not passage.is_busy) for passage in self.passages
+            not passage.http2 and not passage.is_left_to_server(BUSY_LIMIT) for passage in self.passages
         )
 
     def was_probed_since(self, moment: float) -> bool:
@@ -72,7 +75,8 @@ class Backend:
     def has_answered_since(self, moment: float) -> bool:
         """Whether the API server had processor time after `moment`: it answered a probe that was sent later. True for
         one that answers no probe any more."""
-        return self._is_gone or self._refused_since is not None or self._answered_at > moment
+        is_silent = self._is_gone or self._is_hung or self._refused_since is not None
+        return is_silent or self._answered_at > moment
 
     def entered(self, passage: Passage) -> None:
         """Add an established connection."""
@@ -126,30 +130,33 @@ class Backend:
         was_leaving = self.leaving
         self._is_marked, self._is_ending = is_marked, is_ending
         if self.leaving != was_leaving:
-            self._leaving_since = self._loop.time()
             for passage in [*self.passages]:
                 passage.leave(self.leaving)
         has_sent_goaway = self._refused_since is not None and self._loop.time() > self._refused_since + RESUME_DELAY
         stops_http2 = (self.is_closed or self._is_ending) and not has_sent_goaway
-        if stops_http2 != self._stops_http2:
-            self._stops_http2 = stops_http2
+        if stops_http2 != self.stops_http2:
+            self.stops_http2 = stops_http2
             for passage in [*self.passages]:
                 if passage.http2:
                     passage.stop_client(stops_http2)
 
     async def watch(self, context: ssl.SSLContext) -> None:
         """Probe the API server, for ever."""
+        failing_since: float | None = None
         while True:
             began = self._loop.time()
             ready, body, refused_since = False, b"", self._refused_since
             try:
                 async with asyncio.timeout(PROBE_TIMEOUT):
                     ready, body = await self._ask(context)
-                self._answered_at, refused_since = began, None
+                self._answered_at, refused_since, failing_since = began, None, None
             except ConnectionRefusedError:
                 refused_since = self._loop.time() if refused_since is None else refused_since
             except (OSError, ValueError, IndexError, EOFError, TimeoutError):
                 self.hang_up()
+                # Not from the last answer on: this process may have been stopped itself.
+                failing_since = self._loop.time() if failing_since is None else failing_since
+            self._is_hung = failing_since is not None and self._loop.time() > failing_since + HUNG_LIMIT
             if began < self._valid_from:
                 self.hang_up()
                 continue  # the answer may be that of an earlier process

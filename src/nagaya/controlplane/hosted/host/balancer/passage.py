@@ -6,6 +6,7 @@ import asyncio
 import socket
 from typing import Protocol
 
+from . import goodbye
 from .client_hello import offers_http2
 from .goodbye import Talk
 
@@ -15,6 +16,9 @@ LINGER = 5.0
 """Seconds that a client has to close its connection after the end of it."""
 AGAIN = 0.5
 """Seconds until a connection is looked at again that cannot be ended because one of the two does not keep up."""
+GREETING = 0.5
+"""Seconds that an HTTP/2 client has to complete the greeting of TLS before it is stopped. An API server closes
+connections that do not get on with it, which clients take for a failure."""
 MOST_HELD = 1 << 19
 """Bytes of an answer that are held back at most."""
 TAIL = 128
@@ -24,6 +28,8 @@ it there is only the alert with which TLS ends, of 24 to 85 bytes."""
 
 class Owner(Protocol):
     """Who counts connections (`Backend`)."""
+
+    stops_http2: bool
 
     @property
     def leaving(self) -> bool: ...
@@ -92,8 +98,9 @@ class Side(asyncio.Protocol):
                 self._transport.abort()  # the other end has gone, which was not noticed yet
 
     def write_last(self, data: bytes) -> None:
-        """Send the end of an answer and the end of the connection. No client receives the one without the other, even
-        if this process gets no processor time in between."""
+        """Send the end of an answer and the end of the connection. No client receives the one without the other, unless
+        this process gets no processor time in between for 200 ms: then the kernel sends what it holds back (TCP_CORK in
+        tcp(7))."""
         if self._transport is None or self._transport.is_closing():
             return
         if data:
@@ -120,6 +127,8 @@ class Passage:
         self._talk = Talk(self._loop.time())
         self._greeting: bytes | None = b""
         self._leaving = False
+        self._leaving_since = 0.0
+        self._answered_at: float | None = None
         self._held = b""
         self._ending = False
         self._over = False
@@ -131,6 +140,15 @@ class Passage:
     def is_busy(self) -> bool:
         """Whether the client waits for an answer, or has not taken what it was sent."""
         return self._talk.is_waiting or self._client.full
+
+    def is_left_to_server(self, limit: float) -> bool:
+        """Whether there was no opportunity to end this for so many seconds, because an answer is not complete. A client
+        that waits for its answer gets the same time once more from the first answer on."""
+        now = self._loop.time()
+        if self.is_busy:
+            return now >= self._leaving_since + limit
+        is_stream = now < self._talk.last + goodbye.IDLE
+        return is_stream and self._answered_at is not None and now >= self._answered_at + limit
 
     def begin(self) -> None:
         """Listen to both."""
@@ -175,6 +193,7 @@ class Passage:
             self._server.write(data)
             return
         self._talk.server_spoke(len(data), now)
+        self._note_answer(now)
         if self._ending and len(self._held) + len(data) <= MOST_HELD:
             self._held += data
             return
@@ -209,8 +228,9 @@ class Passage:
 
     def leave(self, leaving: bool) -> None:
         """Whether this shall end at the next opportunity."""
-        self._leaving = leaving
+        self._leaving, self._leaving_since, self._answered_at = leaving, self._loop.time(), None
         if leaving:
+            self._note_answer(self._leaving_since)
             self._watch()
         elif not self._ending:
             self._release()
@@ -219,6 +239,14 @@ class Passage:
         offered = offers_http2(greeting)
         self._greeting = greeting if offered is None else None
         self.http2 = bool(offered)
+        if self.http2 and self._backend.stops_http2:
+            self._loop.call_later(GREETING, lambda: self.stop_client(self._backend.stops_http2))
+
+    def _note_answer(self, now: float) -> None:
+        """Remember when the client did not wait for an answer for the first time since this shall end. Later answers do
+        not count: some clients always have the next one."""
+        if self._leaving and self._answered_at is None and not self._talk.is_waiting:
+            self._answered_at = now
 
     def _release(self) -> None:
         if self._held:
