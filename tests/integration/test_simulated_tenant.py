@@ -12,6 +12,7 @@ import pytest
 from integration.conftest import Tool, _installed
 from nagaya.pki import kubeconfig
 from nagaya.pki.authority import CertificateAuthority
+from nagaya.simulators.tenant.door import Door
 from nagaya.simulators.tenant.settings import NodeSettings, TenantSettings, Timing
 from nagaya.simulators.tenant.tenant import Tenant
 from nagaya.world import World
@@ -126,7 +127,9 @@ async def test_drain_gives_up_when_the_budget_allows_nothing(tenant: Tenant, too
 
 
 @pytest.mark.long("waits until kubectl gives up")
-async def test_clients_are_refused_and_let_in_again_at_the_same_address(tenant: Tenant, tool: Tool) -> None:
+async def test_clients_are_refused_and_let_in_again_at_the_same_address(
+    tenant: Tenant, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await tenant.refuse()
     assert "connection refused" in (await asyncio.to_thread(tool.fails, "get", "nodes"))
     await tenant.recover_api()
@@ -134,7 +137,15 @@ async def test_clients_are_refused_and_let_in_again_at_the_same_address(tenant: 
     tenant.hang()
     complaint = await asyncio.to_thread(tool.fails, "get", "nodes", "--request-timeout=1s")
     assert "imeout" in complaint or "deadline" in complaint
+    arrived, let_in = asyncio.Event(), Door._pass
+
+    async def notice(door: Door, refusal: OSError) -> None:
+        arrived.set()
+        await let_in(door, refusal)
+
+    monkeypatch.setattr(Door, "_pass", notice)
     hung = asyncio.create_task(asyncio.to_thread(tool.run, ["get", "nodes"]))
-    await asyncio.sleep(1)
+    async with asyncio.timeout(PATIENCE):
+        await arrived.wait()
     await tenant.refuse()
     assert (await hung).returncode != 0, "refusing breaks off what hangs"

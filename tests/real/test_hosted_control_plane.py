@@ -111,7 +111,7 @@ def test_control_planes_outlive_nagaya(hosting: Hosting) -> None:
     before = {uid: hosting.processes(uid) for uid in (one.uid, two.uid)}
     with Load(lambda method, path, body: two.ask(method, path, body)) as load:
         hosting.kill_controllers()
-        time.sleep(1.0)
+        go_on(load, requests=20)
         os.kill(before[one.uid]["kube-scheduler"], signal.SIGKILL)
         hosting.start_controllers()
         eventually(lambda: "kube-scheduler" in hosting.processes(one.uid), "the scheduler that ended meanwhile")
@@ -151,7 +151,7 @@ def test_an_upgrade_of_two_replicas_interrupts_nobody(hosting: Hosting) -> None:
             return (status["version"], status["readyReplicas"]) == ("v1.36.3", 2)
 
         eventually(upgraded, "the upgrade", within=2 * PATIENCE)
-        time.sleep(1.0)
+        go_on(kept, over_http2, fresh)
 
     assert [*kept.failed, *over_http2.failed, *fresh.failed] == []
     assert over_http2.succeeded > 50
@@ -169,7 +169,7 @@ def test_an_api_server_that_somebody_else_ends_interrupts_nobody(hosting: Hostin
     with KeptLoad(three, hosting.binaries.path("kubectl")) as kept:
         os.kill(before, signal.SIGTERM)
         eventually(lambda: hosting.processes(three.uid).get("kube-apiserver-0", before) != before, "another API server")
-        time.sleep(1.0)
+        go_on(kept)
 
     assert kept.failed == []
     assert set(kept.succeeded) == kept.clients
@@ -233,6 +233,27 @@ def _renewed(hosting: Hosting, validity: timedelta) -> None:
     assert load.succeeded > 50
     assert hosting.processes(short.uid) == before
     assert "CertificateRenewed" in hosting.kubectl("get", "events")
+
+
+def go_on(*loads: Load | KeptLoad, requests: int = 2) -> None:
+    """Wait until every client has had so many more answers, good or bad. The first may be to an earlier request."""
+    before = [_answers(load) for load in loads]
+    eventually(
+        lambda: all(
+            now >= known + requests
+            for load, counts in zip(loads, before, strict=True)
+            for now, known in zip(_answers(load), counts, strict=True)
+        ),
+        "further requests",
+    )
+
+
+def _answers(load: Load | KeptLoad) -> list[int]:
+    """How many answers each client has had; of a `Load`, which does not tell its clients apart, how many on average."""
+    if isinstance(load, Load):
+        return [(load.succeeded + len(load.failed)) // len(load._threads)]
+    failed = [name for name, _ in load.failed]
+    return [load.succeeded[name] + failed.count(name) for name in sorted(load.clients)]
 
 
 def _etcd(hosting: Hosting) -> ManagedEtcd:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable
 
@@ -10,7 +9,7 @@ from nagaya.api.ipam.ip_address_reservation import IP_ADDRESS_RESERVATIONS
 from nagaya.api.kind import Object
 from support.ipam import Manifest, claim, cluster, global_pool, pool
 from support.ipam_lab import counted, entries, given, gone, refused, served, told
-from support.lab import KINDS, NAMESPACES, Lab, Scenario
+from support.lab import KINDS, NAMESPACES, Lab, Scenario, condition
 from support.servers import both_servers
 
 Play = Callable[[Scenario], None]
@@ -126,7 +125,12 @@ def test_a_global_pool_serves_all_namespaces_and_never_what_a_namespace_holds(pl
         (address,) = (await lab.client.list(KINDS["IPAddress"], other)).items
         assert address.spec.address in ("10.77.0.11", "10.77.0.12")
         await lab.create(claim("b", "p", namespace=where))
-        await asyncio.sleep(1)
+
+        async def answered() -> bool:
+            found = condition(await lab.get("IPAddressClaim", "b"), "Ready")
+            return found in (("True", "Ready"), ("False", "PoolExhausted"))
+
+        await lab.until("the other claim has an address, or there is none", answered)
         assert address.spec.address not in (await given(lab)).values()
         await lab.client.delete(KINDS["IPAddressClaim"], other, "x")
 

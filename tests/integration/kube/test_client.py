@@ -38,6 +38,7 @@ from nagaya.kube.transport import Transport
 from nagaya.world import World
 from support.real import RealControlPlane
 from support.running_server import RunningServer
+from support.waiting import eventually
 
 PATIENCE = 120.0
 SERVERS = ["in-process", "embedded", "real"]
@@ -302,7 +303,8 @@ async def test_an_election_works_here_too(client: Client, namespace: str) -> Non
     await first.acquire()
     first.guard()
     waiting = asyncio.create_task(second.acquire())
-    await asyncio.sleep(0.3)
+    await eventually(lambda: second.leader == "first")
+    await asyncio.sleep(0.1)  # shows that nothing happens
     assert not waiting.done()
     with pytest.raises(LostLeadership):
         second.guard()

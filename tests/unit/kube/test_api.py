@@ -342,19 +342,21 @@ async def test_details_are_told_with_the_next_news_or_when_they_have_waited(here
     assert here.boat.status == BoatStatus(size=2, phase="Afloat")
     assert await tell(2, "Afloat") is None
     assert await here.writes() == before + 1
-    assert await tell(3, "Afloat", wait=0.01) is not None
-    await asyncio.sleep(0.02)
+    left = await tell(3, "Afloat", wait=0.01)
+    assert left is not None
+    await asyncio.sleep(left)  # as callers do
     assert await tell(4, "Afloat", wait=0.01) is None
     assert here.boat.status.size == 4
 
 
 async def test_details_that_are_right_again_are_forgotten(here: Here) -> None:
     async def tell(size: int | None) -> float | None:
-        return await here.api.news(BOATS, here.boat, BoatStatus(size=size), News(), fields=("size",), wait=0.05)
+        return await here.api.news(BOATS, here.boat, BoatStatus(size=size), News(), fields=("size",), wait=0.01)
 
-    assert await tell(1) is not None
+    left = await tell(1)
+    assert left is not None
     assert await tell(None) is None
-    await asyncio.sleep(0.06)
+    await asyncio.sleep(left)  # if they were not forgotten, they would have waited for long enough now
     assert await tell(2) is not None
 
 

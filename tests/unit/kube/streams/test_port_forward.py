@@ -22,6 +22,7 @@ from nagaya.wire.websocket import Frame, FrameReader, Opcode
 from nagaya.world import World
 from support.pod_ports import PodPorts
 from support.real_certificates import Authority
+from support.waiting import eventually
 
 STATUS = b'{"kind":"Status","status":"Failure","message":"not yours","reason":"Forbidden","code":403}'
 PATH = "/api/v1/namespaces/kube-system/pods/etcd-a/portforward"
@@ -270,16 +271,19 @@ async def test_a_server_that_never_answers_is_given_up() -> None:
 
 
 async def test_a_dial_that_is_cancelled_leaves_nothing_behind() -> None:
+    begun = asyncio.Event()
+
     async def half(server: Server, first: str, headers: dict[str, str], stream: TcpStream) -> None:
         head = "HTTP/1.1 101 X\r\nUpgrade: SPDY/3.1\r\n\r\n" if first.startswith("POST") else "HTTP/1.1 400 X\r\n\r\n"
         await stream.write(head.encode())
         while await stream.read():
-            pass
+            begun.set()
 
     async with serving(half) as server:
         dialing = asyncio.create_task(check(forward(Connection(server.url))))
-        await asyncio.sleep(0.1)
-        assert server.open == 1
+        async with asyncio.timeout(60):
+            await begun.wait()
+        await eventually(lambda: server.open == 1)
         dialing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await dialing

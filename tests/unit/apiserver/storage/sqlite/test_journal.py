@@ -18,6 +18,7 @@ import uvloop
 
 from nagaya.apiserver.storage import ABSENT, ANY, open_store
 from nagaya.apiserver.storage.sqlite import database
+from support.waiting import eventually
 from unit.apiserver.storage.storage_world import Disk, ManualClock, encoded
 
 
@@ -137,6 +138,9 @@ async def test_a_closed_store_is_not_kept_alive(directory: Path, clock: ManualCl
     await store.close()
     kept = weakref.ref(store)
     del store
-    await asyncio.sleep(0.01)
-    gc.collect()
-    assert kept() is None
+
+    def is_gone() -> bool:
+        gc.collect()
+        return kept() is None
+
+    await eventually(is_gone)

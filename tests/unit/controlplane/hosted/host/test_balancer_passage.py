@@ -14,8 +14,12 @@ from nagaya.controlplane.hosted.host.balancer import backend, goodbye, passage
 from nagaya.controlplane.hosted.host.balancer.backend import Backend
 from nagaya.controlplane.hosted.host.balancer.passage import Passage, Side
 from support.tls_greeting import hello
+from support.waiting import eventually
 
 ANSWER = b"a" * 500
+SILENCE = 0.1
+LONG = 0.2
+"""Seconds of a pause, more than the silence after which a connection would be ended."""
 
 
 class ApiServer:
@@ -52,6 +56,7 @@ class Wire:
     def __init__(self, backend: Responsive, server: ApiServer) -> None:
         self.backend = backend
         self.server = server
+        self.passage: Passage
         self.reader: asyncio.StreamReader
         self.writer: asyncio.StreamWriter
 
@@ -78,6 +83,11 @@ class Wire:
         self.writer.write(words)
         assert await self.server.hears(len(words)) == words
 
+    async def answer(self) -> None:
+        """Have the API server say something that is held back when this returns."""
+        self.server.say(ANSWER)
+        await eventually(lambda: self.passage._held == ANSWER)
+
 
 @asynccontextmanager
 async def wire() -> AsyncIterator[Wire]:
@@ -95,7 +105,8 @@ async def wire() -> AsyncIterator[Wire]:
     found.reader, found.writer = await asyncio.open_connection(*front.sockets[0].getsockname()[:2])
     _, other = await loop.create_connection(Side, *stood_for.address)
     await accepted.wait()
-    Passage(stood_for, client, other).begin()
+    found.passage = Passage(stood_for, client, other)
+    found.passage.begin()
     try:
         yield found
     finally:
@@ -105,15 +116,19 @@ async def wire() -> AsyncIterator[Wire]:
         other.close()
         front.close()
         behind.close()
-        await asyncio.sleep(0.02)
+        await eventually(lambda: client.closed and other.closed)
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(goodbye, "SILENCE", 0.1)
-    monkeypatch.setattr(goodbye, "YOUNG", 0.1)
+    set_silence(monkeypatch, SILENCE)
     monkeypatch.setattr(passage, "AGAIN", 0.05)
     monkeypatch.setattr(passage, "LINGER", 0.2)
+
+
+def set_silence(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr(goodbye, "SILENCE", seconds)
+    monkeypatch.setattr(goodbye, "YOUNG", seconds)
 
 
 async def test_the_last_answer_and_the_end_come_together() -> None:
@@ -168,27 +183,32 @@ def _available(client: socket.socket) -> bytes:
     return received
 
 
-async def test_an_answer_whose_end_is_late_arrives_whole() -> None:
+async def test_an_answer_whose_end_is_late_arrives_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     async with wire() as between:
         await between.greet()
         between.backend.mark(True)
         await between.ask()
-        for _ in range(5):
+        set_silence(monkeypatch, 600)  # longer than any pause between the parts
+        await between.answer()
+        for _ in range(3):
             between.server.say(ANSWER)
-            await asyncio.sleep(0.03)
-        assert await between.hears(len(ANSWER) * 4) == ANSWER * 4
+            assert await between.hears(len(ANSWER)) == ANSWER
+        set_silence(monkeypatch, SILENCE)
+        between.server.say(ANSWER)
+        assert await between.hears(len(ANSWER)) == ANSWER
         await between.server.hears_the_end()
         between.server.writer.close()
 
         assert await between.hears_all() == ANSWER
 
 
-async def test_a_request_that_takes_long_is_waited_for() -> None:
+async def test_a_request_that_takes_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", SILENCE)
     async with wire() as between:
         await between.greet()
         await between.ask()
         between.backend.mark(True)
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
         assert not between.server.reader.at_eof()
         between.server.say(ANSWER)
         await between.server.hears_the_end()
@@ -197,14 +217,15 @@ async def test_a_request_that_takes_long_is_waited_for() -> None:
         assert await between.hears_all() == ANSWER
 
 
-async def test_what_is_to_be_continued_is_passed_on_at_once() -> None:
+async def test_what_is_to_be_continued_is_passed_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", SILENCE)
     async with wire() as between:
         await between.greet()
-        between.backend.mark(True)
         await between.ask(b"may I?")
+        between.backend.mark(True)
         between.server.say(b"continue")
         assert await between.hears(8) == b"continue"
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
 
         await between.ask(b"body")
         between.server.say(ANSWER)
@@ -217,8 +238,8 @@ async def test_an_api_server_that_does_not_get_on_has_not_ended_its_answer() -> 
         between.backend.mark(True)
         between.backend.has_processor = False
         await between.ask()
-        between.server.say(ANSWER)
-        await asyncio.sleep(0.5)
+        await between.answer()
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
         assert not between.server.reader.at_eof()
         between.server.say(b"more")
         between.backend.has_processor = True
@@ -250,62 +271,57 @@ async def test_an_http2_client_is_heard_again_when_the_api_server_stays() -> Non
         between.backend.mark(True)
         between.backend.close_to_clients()
         between.writer.write(b"one")
-        await asyncio.sleep(0.1)
+        with pytest.raises(TimeoutError):  # shows that nothing arrives
+            await asyncio.wait_for(between.server.reader.read(1), 0.1)
         between.backend.reopen()
 
         assert await between.server.hears(3) == b"one"
 
 
-async def test_a_request_that_takes_long_does_not_keep_an_api_server_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "BUSY_LIMIT", 0.1)
+async def test_a_request_that_takes_long_does_not_keep_an_api_server_for_ever() -> None:
     async with wire() as between:
         await between.greet()
         await between.ask()
         between.backend.mark(True)
         assert between.backend.remaining == 1
-        await asyncio.sleep(0.2)
+        between.passage._leaving_since -= backend.BUSY_LIMIT + 1  # it began earlier
         assert between.backend.remaining == 0
         between.server.say(ANSWER)
-        await until_it_counts(between)
+        await eventually(lambda: between.backend.remaining == 1)  # another request could follow the answer
 
 
-async def until_it_counts(between: Wire) -> None:
-    """Wait until the answer has arrived: another request could follow it."""
-    async with asyncio.timeout(60):
-        while not between.backend.remaining:  # noqa: ASYNC110 - it is looked at from outside
-            await asyncio.sleep(0.005)
-
-
-async def test_http2_is_left_to_the_api_server() -> None:
+async def test_http2_is_left_to_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", SILENCE)
     async with wire() as between:
         await between.greet(hello("h2"))
         between.backend.mark(True)
         assert between.backend.remaining == 0
         await between.exchange(b"one")
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
 
         await between.exchange(b"two")
 
 
-async def test_nothing_is_held_back_any_more_when_the_api_server_stays() -> None:
+async def test_nothing_is_held_back_any_more_when_the_api_server_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goodbye, "IDLE", SILENCE)
     async with wire() as between:
         await between.greet()
+        between.backend.has_processor = False  # so that the connection is not ended before the API server stays
         between.backend.mark(True)
         await between.ask()
-        between.server.say(ANSWER)
-        await asyncio.sleep(0.03)
+        await between.answer()
         between.backend.mark(False)
+        between.backend.has_processor = True
 
         assert await between.hears(len(ANSWER)) == ANSWER
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
         await between.exchange(b"more")
 
 
 async def test_a_connection_on_which_nothing_happens_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(goodbye, "IDLE", 0.1)
+    monkeypatch.setattr(goodbye, "IDLE", 0.0)  # it is over already
     async with wire() as between:
         await between.greet()
-        await asyncio.sleep(0.2)
         between.backend.mark(True)
         await between.server.hears_the_end()
         between.server.writer.close()
@@ -343,7 +359,8 @@ async def test_a_client_that_does_not_listen_is_waited_for() -> None:
         await between.ask()
         much = b"m" * (16 << 20)
         sending = asyncio.create_task(_send(between.server.writer, much))
-        await asyncio.sleep(0.5)
+        await eventually(lambda: between.passage._client.full)
+        await asyncio.sleep(LONG)  # shows that it is not ended meanwhile
         assert not sending.done()  # not everything was taken to be kept meanwhile
         assert not between.server.reader.at_eof()
 
@@ -375,9 +392,7 @@ async def test_a_client_that_goes_is_gone_for_the_api_server() -> None:
         await between.server.hears_the_end()
         assert between.backend.remaining == 1  # until it closes, too: the client may be waiting for an answer
         between.server.writer.close()
-        async with asyncio.timeout(60):
-            while between.backend.passages:  # noqa: ASYNC110 - it is looked at from outside
-                await asyncio.sleep(0.01)
+        await eventually(lambda: not between.backend.passages)
         assert between.backend.remaining == 0
 
 

@@ -126,6 +126,28 @@ class Front:
     def is_closed(self, server: ApiServer) -> bool:
         return ["127.0.0.1", server.port] in self.status().get("closed", ())
 
+    def watched(self, server: ApiServer) -> backend.Backend:
+        """What the balancer knows of an API server."""
+        return self.balancer._backends["127.0.0.1", server.port][0]
+
+    def candidates(self) -> set[str]:
+        """Who can get the next connection."""
+        ports = {candidate.address[1] for candidate in self.balancer._candidates()}
+        return {server.name for server in self.servers if server.port in ports}
+
+    async def holds(self, asking: asyncio.Task[str]) -> bool:
+        """Whether a client that has connected gets no answer."""
+        await eventually(lambda: self.balancer._open == 1)
+        await asyncio.sleep(0.1)  # shows that nothing happens
+        return not asking.done()
+
+    async def keeps_open(self, server: ApiServer) -> bool:
+        """Whether an API server that shall be closed is not, although the balancer knows all that it has to know."""
+        known = [peer for peer, _ in self.balancer._backends.values()]
+        await eventually(lambda: all(peer.was_probed_since(self.balancer._read_at) for peer in known))
+        await asyncio.sleep(0.1)  # shows that nothing happens: the balancer looks every 0.02 s
+        return not self.is_closed(server)
+
     async def close(self, server: ApiServer) -> None:
         """Go through both states, and wait until the balancer has confirmed them."""
         self.write(*self.servers, leaving=(server,))
@@ -169,13 +191,15 @@ async def front(folder: Path) -> AsyncIterator[Front]:
     standing.is_listening = True
     found.balancer = standing
     try:
+        await eventually(lambda: len(standing._candidates()) == len(servers))
         yield found
     finally:
         listening.close()
         following.cancel()
         for each in servers:
             await each.stop()
-        await asyncio.sleep(0.05)
+        known = [*standing._gone, *(peer for peer, _ in standing._backends.values())]
+        await eventually(lambda: not any(peer.passages for peer in known))
         standing.close()
 
 
@@ -188,7 +212,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_connections_are_spread_over_those_that_are_ready(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
-        await asyncio.sleep(0.2)
         kept = [await stand.client.open() for _ in range(4)]
         answers = [await stand.client.ask(each) for each in kept]
         for _, writer in kept:
@@ -199,11 +222,10 @@ async def test_connections_are_spread_over_those_that_are_ready(tmp_path: Path) 
 
 async def test_who_is_not_ready_gets_no_new_connections_and_keeps_those_it_has(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
-        await asyncio.sleep(0.2)
         kept = [await stand.client.open() for _ in range(2)]
         before = {await stand.client.ask(each) for each in kept}
         stand.servers[0].ready = False
-        await asyncio.sleep(0.2)
+        await eventually(lambda: stand.candidates() == {"b"})
 
         new = {await stand.client.ask() for _ in range(5)}
         old = {await stand.client.ask(each) for each in kept}
@@ -215,7 +237,6 @@ async def test_who_is_not_ready_gets_no_new_connections_and_keeps_those_it_has(t
 
 async def test_one_that_refuses_connections_is_passed_over(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
-        await asyncio.sleep(0.2)
         await stand.servers[0].stop()
 
         assert {await stand.client.ask() for _ in range(5)} == {"b"}
@@ -223,22 +244,21 @@ async def test_one_that_refuses_connections_is_passed_over(tmp_path: Path) -> No
 
 async def test_an_api_server_whose_connection_was_lost_is_probed_over_a_new_one(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
-        a, b = stand.servers
+        a, _ = stand.servers
         await a.stop()
-        await eventually(lambda: [backend.address[1] for backend in stand.balancer._candidates()] == [b.port])
+        await eventually(lambda: stand.candidates() == {"b"})
         await a.start()
 
-        await eventually(lambda: len(stand.balancer._candidates()) == 2)
+        await eventually(lambda: stand.candidates() == {"a", "b"})
 
 
 async def test_a_connection_is_held_until_somebody_is_ready(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
         for each in stand.servers:
             each.ready = False
-        await asyncio.sleep(0.2)
+        await eventually(lambda: not stand.candidates())
         asking = asyncio.create_task(stand.client.ask())
-        await asyncio.sleep(0.2)
-        assert not asking.done()
+        assert await stand.holds(asking)
         stand.servers[1].ready = True
 
         assert await asking == "b"
@@ -247,7 +267,7 @@ async def test_a_connection_is_held_until_somebody_is_ready(tmp_path: Path) -> N
 async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     async with front(tmp_path) as stand:
         stand.write(stand.servers[1])
-        await asyncio.sleep(0.2)
+        await eventually(lambda: stand.candidates() == {"b"})
 
         assert {await stand.client.ask() for _ in range(4)} == {"b"}
 
@@ -255,15 +275,15 @@ async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("says_it_itself", [True, False])
 async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says_it_itself: bool) -> None:
     async with front(tmp_path) as stand:
-        await asyncio.sleep(0.2)
         a, b = stand.servers
         kept = await stand.kept()
         if says_it_itself:
             a.why_not, a.ready = ENDING, False
+            await eventually(lambda: stand.watched(a).leaving)
         else:
             stand.write(a, b, leaving=(a,))
             await eventually(lambda: stand.remaining(a) == 1)
-        await asyncio.sleep(0.2)
+        assert stand.candidates() == {"b"}
 
         assert await stand.client.ask(kept["a"]) == "a"
         assert kept["a"][0].at_eof() or await kept["a"][0].read() == b""
@@ -272,8 +292,8 @@ async def test_connections_to_who_leaves_end_with_an_answer(tmp_path: Path, says
         if not says_it_itself:
             await eventually(lambda: stand.remaining(a) == 0)
             stand.write(a, b)
-            await eventually(lambda: stand.status().get("leaving") == [])
-            assert {await stand.client.ask() for _ in range(4)} == {"a", "b"} or a.served > 3
+            await eventually(lambda: stand.candidates() == {"a", "b"})
+            assert await stand.client.ask() == "a"  # it has no connections, and the other one has
         for _, writer in kept.values():
             writer.close()
 
@@ -284,7 +304,7 @@ async def test_who_leaves_is_asked_if_there_is_nobody_else(tmp_path: Path) -> No
         b.ready = False
         stand.write(a, b, leaving=(a,))
         await eventually(lambda: stand.remaining(a) == 0)
-        await asyncio.sleep(0.2)
+        await eventually(lambda: stand.candidates() == {"a"})
 
         assert {await stand.client.ask() for _ in range(3)} == {"a"}
 
@@ -294,10 +314,9 @@ async def test_a_closed_api_server_gets_no_connection_even_if_there_is_nobody_el
         a, b = stand.servers
         await stand.close(a)
         b.ready = False
-        await eventually(lambda: not any(each.ready for each in stand.balancer._candidates()))
+        await eventually(lambda: not stand.candidates())
         asking = asyncio.create_task(stand.client.ask())
-        await asyncio.sleep(0.2)
-        assert not asking.done()
+        assert await stand.holds(asking)
         b.ready = True
 
         assert await asking == "b"
@@ -310,8 +329,7 @@ async def test_an_api_server_is_not_closed_before_another_one_is_ready(tmp_path:
         b.ready = False
         stand.write(a, b, leaving=(a,), closed=(a,))
         await eventually(lambda: stand.remaining(a) == 0)
-        await asyncio.sleep(0.3)
-        assert not stand.is_closed(a)
+        assert await stand.keeps_open(a)
         b.ready = True
 
         await eventually(lambda: stand.is_closed(a))
@@ -332,8 +350,7 @@ async def test_an_api_server_is_not_closed_while_a_connection_is_left(tmp_path: 
         a, b = stand.servers
         stand.write(a, b, leaving=(a,), closed=(a,))
         await eventually(lambda: stand.remaining(a) == 1)
-        await asyncio.sleep(0.3)
-        assert not stand.is_closed(a)
+        assert await stand.keeps_open(a)
         assert await stand.client.ask(kept["a"]) == "a"
 
         await eventually(lambda: stand.is_closed(a))
@@ -353,14 +370,14 @@ async def test_a_connection_that_is_being_made_counts(tmp_path: Path) -> None:
             return await connect(make, host, port, **more)
 
         b.ready = False
-        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+        await eventually(lambda: stand.candidates() == {"a"})
         loop.create_connection = slow  # type: ignore[method-assign,assignment]
         asking = asyncio.create_task(stand.client.ask())
-        await asyncio.sleep(0.1)
+        await eventually(lambda: stand.watched(a).connecting == 1)
         b.ready = True
         stand.write(a, b, leaving=(a,), closed=(a,))
         await eventually(lambda: stand.remaining(a) == 1)
-        await eventually(lambda: [backend.address[1] for backend in stand.balancer._candidates()] == [b.port])
+        await eventually(lambda: stand.candidates() == {"b"})
         assert not stand.is_closed(a)
         may_go_on.set()
 
@@ -376,7 +393,7 @@ async def test_an_api_server_that_does_not_end_is_opened_again(tmp_path: Path, m
         await stand.close(a)
         await eventually(lambda: not stand.is_closed(a))
         b.ready = False
-        await eventually(lambda: [each.address[1] for each in stand.balancer._candidates()] == [a.port])
+        await eventually(lambda: stand.candidates() == {"a"})
 
         assert await stand.client.ask() == "a"
         assert not stand.is_closed(a)  # only another generation closes it again
@@ -387,9 +404,10 @@ async def test_an_api_server_that_does_not_answer_stays_closed(tmp_path: Path, m
     monkeypatch.setattr(backend, "PROBE_TIMEOUT", 0.1)
     async with front(tmp_path) as stand:
         a, _ = stand.servers
-        await stand.close(a)
         a.answers.clear()
-        await asyncio.sleep(0.6)
+        await stand.close(a)
+        await eventually(lambda: stand.watched(a).was_probed_since(stand.watched(a)._closed_until))
+        await asyncio.sleep(0.1)  # shows that nothing happens: the balancer looks every 0.02 s
         assert stand.is_closed(a)
         a.answers.set()
 
@@ -416,10 +434,10 @@ async def test_an_api_server_that_is_back_gets_connections_when_it_has_said_that
         b.answers.clear()
         stand.write(a, b)
         await eventually(lambda: stand.status().get("leaving") == [])
-        assert [each.address[1] for each in stand.balancer._candidates()] == [a.port]
+        assert stand.candidates() == {"a"}
         b.answers.set()
 
-        await eventually(lambda: len(stand.balancer._candidates()) == 2)
+        await eventually(lambda: stand.candidates() == {"a", "b"})
 
 
 async def test_an_api_server_that_ends_goes_on_to_end_when_it_answers_no_more(
@@ -429,10 +447,11 @@ async def test_an_api_server_that_ends_goes_on_to_end_when_it_answers_no_more(
     async with front(tmp_path) as stand:
         a, _ = stand.servers
         a.why_not, a.ready = ENDING, False
-        [watched] = [each for each, _ in stand.balancer._backends.values() if each.address[1] == a.port]
+        watched = stand.watched(a)
         await eventually(lambda: watched.leaving)
         a.answers.clear()
-        await asyncio.sleep(0.5)
+        silent_since = asyncio.get_running_loop().time()
+        await eventually(lambda: watched.was_probed_since(silent_since))
         assert watched.leaving
         a.ready = True
         a.answers.set()
