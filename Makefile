@@ -54,7 +54,7 @@ simulate: install ## stories of the whole plane, one for each of SEEDS (1-1000, 
 	@NAGAYA_SIMULATE_SEEDS=$(SEEDS) $(BIN)/pytest -q -n auto tests/simulation/plane/test_seeds.py
 
 kubernetes: install ## provide the real Kubernetes programs: found, downloaded or built
-	$(call TIMED,"real Kubernetes programs (built with Go where they cannot be downloaded: 11 to 13 min on two processors)", \
+	$(call TIMED,"real Kubernetes programs (built with Go where they cannot be downloaded: 8 to 13 min on two processors)", \
 	  $(BIN)/nagaya kubernetes install --with $(EXTRAS) && \
 	  $(BIN)/nagaya kubernetes install --version $(OLDER) --only control-plane && \
 	  PYTHONPATH=tests $(BIN)/python -m support.go_program)

@@ -236,6 +236,7 @@ def of_capmox(definition: Definition, *, both: bool) -> dict[str, Any]:
     return made
 
 
+@both_servers
 @pytest.mark.parametrize("both", [False, True], ids=["from v1alpha1", "from both versions"])
 async def test_what_capmox_stored_is_taken_over(client: Client, both: bool) -> None:
     for each in CONVERTED:

@@ -293,15 +293,30 @@ async def test_a_process_is_ready_when_it_listens(stage: Stage) -> None:
 async def test_a_log_is_rotated_while_it_is_written(stage: Stage) -> None:
     supervisor = await stage.supervisor(logs=LogLimits(size=20_000, kept=2, interval=0.05))
     log = supervisor.log_of("child")
-    oldest, done = log.with_name("log.2"), stage.work / "done"
-    # The machine decides how many lines fit between two rotations, so the child writes until there were two.
-    script = 'i=0; while [ ! -e "$1" ]; do echo line $i; i=$((i+1)); done; echo $i > "$2"; sleep 1000'
-    await supervisor.ensure(ProcessSpec("child", ("/bin/sh", "-c", script, "sh", str(oldest), str(done))))
-    await stage.until(done.exists)
+    oldest, go, done = log.with_name("log.2"), stage.work / "go", stage.work / "done"
+    # The machine decides how many lines fit between two rotations, so the child writes until there were two. What is
+    # written just before a log is emptied may be lost, so the last line is written when the second rotation is over.
+    script = """
+        i=0
+        while [ ! -e "$1" ]; do echo line $i; i=$((i+1)); done
+        while [ ! -e "$2" ]; do sleep 0.01; done
+        echo line $i
+        echo $i > "$3"
+        sleep 1000
+    """
+    command = ("/bin/sh", "-c", script, "sh", str(oldest), str(go), str(done))
+    await supervisor.ensure(ProcessSpec("child", command))
+    await stage.until(oldest.exists)
     await stage.until(lambda: log.stat().st_size <= 20_000)  # too short to be rotated once more
-    kept = "".join((log.parent / name).read_text() for name in ("log.2", "log.1", "log"))
-    numbers = [int(line.split()[1]) for line in kept.splitlines()]
-    assert numbers == sorted(numbers)
+    go.touch()
+    await stage.until(lambda: done.exists() and done.read_text().endswith("\n"))
+    files = [(log.parent / name).read_text() for name in ("log.2", "log.1", "log")]
+    kept = [[int(line.split()[1]) for line in file.splitlines()] for file in files]
+    for held in kept:
+        assert held == [*range(held[0], held[0] + len(held))], "lines are lost between two files only"
+    numbers = [number for file in kept for number in file]
+    assert numbers == sorted(set(numbers))
+    assert (numbers[0], numbers[-1]) == (0, int(done.read_text()))
     assert b"\0" not in log.read_bytes()
     assert sorted(path.name for path in log.parent.glob("log*")) == ["log", "log.1", "log.2"]
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.clusters.certificates.held import held
@@ -107,17 +106,29 @@ def test_broken_base64_is_named() -> None:
     )
 
 
-@given(
-    st.sampled_from([PAIR.certificate, ACCOUNTS.certificate, ACCOUNTS.key, PAIR.certificate + PAIR.key, b"junk", b""]),
-    st.sampled_from(
-        [PAIR.key, ACCOUNTS.key, STRANGE, STRANGE[:60], STRANGE[:90] + b"\n-----END EC PRIVATE KEY-----\n"]
-    ),
-    st.sampled_from(Material),
-)
-def test_no_key_is_ever_shown(certificate: bytes, key: bytes, material: Material) -> None:
-    whole = secret(CA, {"tls.crt": certificate, "tls.key": key, "value": key})
+CERTIFICATES = {
+    "authority": PAIR.certificate,
+    "service accounts": ACCOUNTS.certificate,
+    "a key": ACCOUNTS.key,
+    "a certificate and its key": PAIR.certificate + PAIR.key,
+    "junk": b"junk",
+    "nothing": b"",
+}
+KEYS = {
+    "authority": PAIR.key,
+    "service accounts": ACCOUNTS.key,
+    "another": STRANGE,
+    "cut off": STRANGE[:60],
+    "cut short": STRANGE[:90] + b"\n-----END EC PRIVATE KEY-----\n",
+}
+
+
+@subtest_cases(("certificate", "key", "material"), itertools.product(CERTIFICATES, KEYS, Material))
+def test_no_key_is_ever_shown(certificate: str, key: str, material: Material) -> None:
+    pem = KEYS[key]
+    whole = secret(CA, {"tls.crt": CERTIFICATES[certificate], "tls.key": pem, "value": pem})
     found = held(whole, CA, material)
     for shown in (repr(whole), repr(found), str(whole), found.problem):
         assert "PRIVATE KEY-----" not in shown
         # The rest of a key of an elliptic curve is its public half.
-        assert key.decode().splitlines()[1] not in shown
+        assert pem.decode().splitlines()[1] not in shown

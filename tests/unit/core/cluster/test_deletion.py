@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+import itertools
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine_set import MACHINE_SETS
 from nagaya.core.cluster.deletion import Deletion, deletion
 from support.builders import Draft, machine, machine_deployment, machine_set
 from support.seen_cluster import bare_cluster, control_plane, grown_cluster, infrastructure, seen
+from support.subtest_cases import subtest_cases
 
 GOING = grown_cluster().deleting()
 OWNER = GOING.made()
@@ -82,13 +82,16 @@ def test_in_the_end_the_cluster_goes() -> None:
     assert (step.reason, step.message) == ("DeletionCompleted", "Deletion completed")
 
 
-@given(
-    st.builds(dict, workers=st.booleans(), sets=st.booleans(), deployments=st.booleans(), machines=st.booleans()),
-    st.sampled_from(["there", "going", "gone", "unreadable"]),
-    st.sampled_from(["there", "going", "gone", "unreadable"]),
-    st.booleans(),
+STATES = ("there", "going", "gone", "unreadable")
+
+
+@subtest_cases(
+    ("workers", "sets", "deployments", "machines", "floor", "plane", "with_plane"),
+    itertools.product(*[[False, True]] * 4, STATES, STATES, [False, True]),
 )
-def test_the_order_holds_whatever_is_there(left: dict[str, bool], floor: str, plane: str, with_plane: bool) -> None:
+def test_the_order_holds_whatever_is_there(
+    workers: bool, sets: bool, deployments: bool, machines: bool, floor: str, plane: str, with_plane: bool
+) -> None:
     subject: Draft[Cluster] = GOING if with_plane else GOING.having(spec={"controlPlaneRef": None})
     objects = {"there": infrastructure(), "going": infrastructure().deleting(), "gone": None, "unreadable": "?"}
     planes = {"there": control_plane(), "going": control_plane().deleting(), "gone": None, "unreadable": "?"}
@@ -97,13 +100,13 @@ def test_the_order_holds_whatever_is_there(left: dict[str, bool], floor: str, pl
             subject,
             objects[floor],
             planes[plane],
-            deployments=[machine_deployment().owned_by(OWNER, CLUSTERS)] if left["deployments"] else [],
-            sets=[machine_set().owned_by(OWNER, CLUSTERS)] if left["sets"] else [],
-            workers=[machine("a").owned_by(OWNER, CLUSTERS)] if left["workers"] else [],
-            control_plane_machines=[machine("cp").owned_by(OWNER, CLUSTERS)] if left["machines"] else [],
+            deployments=[machine_deployment().owned_by(OWNER, CLUSTERS)] if deployments else [],
+            sets=[machine_set().owned_by(OWNER, CLUSTERS)] if sets else [],
+            workers=[machine("a").owned_by(OWNER, CLUSTERS)] if workers else [],
+            control_plane_machines=[machine("cp").owned_by(OWNER, CLUSTERS)] if machines else [],
         )
     )
-    workers_left = left["workers"] or left["sets"] or left["deployments"] or (left["machines"] and not with_plane)
+    workers_left = workers or sets or deployments or (machines and not with_plane)
     plane_left = with_plane and plane != "gone"
     kinds = {each.kind.kind for each in step.delete}
     assert step.completed == (not workers_left and not plane_left and floor == "gone")
