@@ -88,6 +88,16 @@ def test_the_label_is_where_cloud_init_looks_for_it() -> None:
     ]
 
 
+@pytest.mark.parametrize("descriptor", [16, 17], ids=["Rock Ridge", "Joliet"])
+def test_the_volume_was_made_when_it_is_said_to_and_never_expires(descriptor: int) -> None:
+    there = MADE.astimezone(timezone(timedelta(hours=9)))
+    content = image("cidata", SEED, there)[descriptor * SECTOR :]
+    created, modified, expires, effective = (content[start : start + 17] for start in range(813, 881, 17))
+    assert {created, modified, effective} == {b"2026010203040500\x00"}, "in UTC, with hundredths of seconds"
+    assert expires == b"0" * 16 + b"\x00"
+    assert content[881] == 1, "the version of the format"
+
+
 def test_the_same_files_and_time_make_the_same_bytes() -> None:
     there = MADE.astimezone(timezone(timedelta(hours=9)))
     assert image("cidata", SEED, MADE) == image("cidata", dict(reversed(SEED.items())), there)

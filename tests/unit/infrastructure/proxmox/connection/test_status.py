@@ -6,10 +6,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from nagaya.api.proxmox.conditions import ProxmoxClusterReason
-from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
+from nagaya.api.proxmox.proxmox_connection import (
+    PROXMOX_CONNECTIONS,
+    ProxmoxConnection,
+    ProxmoxConnectionStatus,
+)
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.cluster import Version
 from nagaya.infrastructure.proxmox.client.errors import (
@@ -138,6 +143,18 @@ def test_missing_privileges_are_named_with_what_they_are_for_and_a_command() -> 
         "nagaya@pve!nagaya lacks SDN.Use on /sdn/zones/localnetwork, to clone machines. On any host run: pveum role add"
     )
     assert found["Ready"] == ("False", "NotReady", message)
+
+
+def test_status_lists_the_privileges_that_are_missing_at_the_last_look_that_could_tell() -> None:
+    less = Held({"/": {name: True for name in ALL.by_path["/"] if name != "SDN.Use"}})
+    lacking = status(connection(), seen(less), Plan(hold=True), NOW).missing_privileges
+    (missing,) = lacking
+    assert (missing.path, missing.privilege) == ("/sdn/zones/localnetwork", "SDN.Use")
+    assert missing.command.startswith("pveum ")
+    before = msgspec.structs.replace(connection(), status=ProxmoxConnectionStatus(missing_privileges=lacking))
+    away = seen(problem=HostUnreachable(ASKED))
+    assert status(before, away, Plan(hold=True), NOW).missing_privileges == lacking
+    assert status(before, seen(), Plan(hold=True), NOW).missing_privileges == ()
 
 
 def test_every_command_that_is_needed_is_in_the_condition_and_each_once() -> None:

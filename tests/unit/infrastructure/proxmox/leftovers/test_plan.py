@@ -80,6 +80,22 @@ def test_a_vm_that_cannot_be_shown_to_be_ours_stays_with_its_reservation(found: 
     assert told.waits is waits
 
 
+@pytest.mark.parametrize(
+    ("found", "what"),
+    [
+        (Found(Presence.OURS, "pve1"), "VM 100 (a) on pve1"),
+        (Found(Presence.FOREIGN, "pve1", why="VMID 100 is another VM."), "VM 100 (a) on pve1"),
+        (Found(Presence.ABSENT), RESERVATION),
+    ],
+    ids=["ours", "foreign", "absent"],
+)
+def test_nothing_goes_by_a_reservation_that_proves_nothing(found: Found, what: str) -> None:
+    why = "It came with a move."
+    made = judged(found, doubt=why, volumes=(volume("local-lvm:vm-100-disk-0"),), managed=True)
+    assert made.orphans == ()
+    assert [(told.what, told.why) for told in made.untouched] == [(what, why)]
+
+
 def test_a_lock_of_a_destruction_is_no_obstacle() -> None:
     assert going(judged(Found(Presence.OURS, "pve1", lock="destroyed")))[0] == "VM 100 (a) on pve1 with its disks"
 

@@ -1,4 +1,4 @@
-"""What is shown of a guest holds no secret."""
+"""What is shown of a guest is what it says of its first start, and holds no secret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagaya.infrastructure.proxmox.machine.evidence import shown
+from nagaya.infrastructure.proxmox.machine.evidence import OUTPUT, gather, shown
+from support.virtual_run import run
+from unit.infrastructure.proxmox.machine.booted import NODE, VMID, booted
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,29 @@ def test_only_the_last_lines_are_shown_on_one_line() -> None:
     assert said == "line 46 / line 47 / line 48 / line 49"
     assert len(shown("x " * 1000)) < 250
     assert secrets.token_hex(16) not in said
+
+
+@pytest.mark.parametrize(
+    ("output", "end"),
+    [
+        (
+            b"one\ntwo\nthree\nfour\nfailed: token: hunter2\n",
+            " Its output ends: two / three / four / failed: (left out).",
+        ),
+        (b"\n\n", ""),
+        (None, ""),
+    ],
+    ids=["output", "empty output", "no output"],
+)
+def test_what_cloud_init_says_is_told_with_the_end_of_its_output_if_there_is_any(
+    output: bytes | None, end: str
+) -> None:
+    async def main() -> str:
+        async with booted() as vm:
+            if output is not None:
+                vm.files[OUTPUT] = output
+            return await gather(vm.proxmox, NODE, VMID)
+
+    said = run(main())
+    assert said.startswith("cloud-init says: status: done / ")
+    assert said.partition("].")[2] == end

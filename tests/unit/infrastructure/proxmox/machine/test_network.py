@@ -54,6 +54,15 @@ def test_further_pools_of_a_device_are_claimed_after_those_of_the_cluster() -> N
     assert names(wanted)[-1] == ("a-net0-2-inet", "storage", False)
 
 
+def test_claims_name_the_pools_of_the_cluster_in_full() -> None:
+    wanted = claims(machine({"name": "net0"}), cluster(BOTH))
+    assert not isinstance(wanted, str), wanted
+    assert [(claim.pool.api_group, claim.pool.kind, claim.pool.name) for claim in wanted] == [
+        ("ipam.cluster.x-k8s.io", "InClusterIPPool", "c-v4"),
+        ("ipam.cluster.x-k8s.io", "InClusterIPPool", "c-v6"),
+    ]
+
+
 def test_machines_of_a_zone_have_its_pools() -> None:
     zone = {"zone": "east", "inClusterIPPoolRefV4": {"name": "c-east-v4"}}
     wanted = claims(machine({"name": "net0"}, zone="east"), cluster(BOTH, zone))

@@ -46,6 +46,19 @@ def test_a_rotation_makes_another_and_removes_the_first() -> None:
     assert found.leaving == ("a",)
 
 
+def test_a_new_token_is_told_with_the_one_that_it_replaces_and_whether_that_still_works() -> None:
+    def sentence(held: Held) -> str:
+        found = decide(USER, held, known("a"), world(), rotate=True)
+        start = f"make the token {id_of(found.name)}, which has rights of its own only"
+        assert found.sentence.startswith(start)
+        return found.sentence.removeprefix(start)
+
+    assert sentence(Held()) == ""
+    assert sentence(Held(id_of("a"), works=True)) == ", in place of nagaya@pve!a"
+    lost = ", in place of nagaya@pve!a, which Proxmox VE does not take any more"
+    assert sentence(Held(id_of("a"), works=False)) == lost
+
+
 def test_a_rotation_that_had_stored_the_new_token_only_removes_the_old_one() -> None:
     held = Held(id_of("b"), works=True, leaving=(id_of("a"),))
     for rotate in (True, False):
