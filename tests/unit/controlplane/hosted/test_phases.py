@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
+from nagaya.clusters.certificates.kubeconfig_plan import KubeconfigPlan
 from nagaya.controlplane.hosted import phases
+from nagaya.controlplane.hosted.tenant.keeper import Outcome
 from support import seen_pods
 from support.hosted_seen import Tenant, store_of
 
@@ -30,3 +33,17 @@ def test_no_data_is_begun_in_a_store_that_goes_but_data_that_came_with_a_move_is
     verdict, steps = phases.data_store(seen_pods.seen(moved, store=store))
     assert verdict.reason == "WaitingForDataStore"
     assert [type(each) for each in steps] == [phases.BindStore]
+
+
+@pytest.mark.parametrize("of_pods", [False, True], ids=["processes", "pods"])
+def test_a_tenant_is_not_configured_while_its_administrator_cannot_have_a_kubeconfig(
+    tmp_path: Path, of_pods: bool
+) -> None:
+    """Even if all else in the tenant is as it shall be."""
+    seen: phases.Seen = seen_pods.seen() if of_pods else Tenant(tmp_path).seen()
+    seen.known.setup = Outcome()
+    seen, serving = replace(seen, connected=True), phases.Verdict(True, Reason.RUNNING)
+    assert phases.tenant(seen, serving).done
+    why = "Secret default/one-kubeconfig cannot be written: its authority has no key."
+    verdict = phases.tenant(replace(seen, kubeconfig_plan=KubeconfigPlan(blocked=True, sentence=why)), serving)
+    assert verdict == phases.Verdict(False, Reason.NOT_CONFIGURED, why)

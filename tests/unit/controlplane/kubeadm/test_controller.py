@@ -187,6 +187,18 @@ async def test_a_paused_control_plane_is_left_alone(bridge: Bridge) -> None:
     assert (await bridge.conditions())["Paused"] == "False"
 
 
+async def test_what_was_told_stays_told_during_a_pause(bridge: Bridge) -> None:
+    await bridge.declare(1)
+    await bridge.bring_all_up()
+    before = (await bridge.kcp()).status
+    await bridge.user.patch(CLUSTERS, NAMESPACE, HARBOUR, Merge({"spec": {"paused": True}}))
+    await bridge.idle()
+    paused = (await bridge.kcp()).status
+    assert (await bridge.conditions())["Paused"] == "True"
+    assert before.replicas == before.ready_replicas == 1
+    assert msgspec.structs.replace(paused, conditions=before.conditions) == before
+
+
 async def test_an_unhealthy_machine_is_replaced_and_the_replacement_remembers(bridge: Bridge) -> None:
     await bridge.declare()
     await bridge.bring_all_up()

@@ -65,6 +65,7 @@ def test_nothing_is_made_without_its_template() -> None:
     found = scale_up(plane(kcp(), template=gone))
     assert found.actions == ()
     assert "BoatMachineTemplate boat does not exist" in found.why
+    assert found.problem
 
 
 def test_a_new_machine_goes_where_the_fewest_up_to_date_ones_are() -> None:

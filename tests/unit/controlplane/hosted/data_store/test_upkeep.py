@@ -13,6 +13,8 @@ QUOTA = 100 * WORTH
     [
         (10 * WORTH, 9 * WORTH, False, False, False),
         (10 * WORTH, 4 * WORTH, False, True, False),
+        (10 * WORTH, 5 * WORTH - 1, False, True, False),
+        (10 * WORTH, 5 * WORTH, False, False, False),
         (WORTH, 1, False, False, False),
         (2 * WORTH, WORTH // 2, False, True, False),
         (QUOTA, QUOTA - 1, True, False, False),

@@ -106,6 +106,21 @@ def test_another_configuration_rolls_the_api_servers() -> None:
     assert files_hashes(full())[0] != files_hashes(replace(full(), encryption_hash="other"))[0]
 
 
+@pytest.mark.parametrize(("family", "anywhere"), [("10.128.0.0/16", "0.0.0.0"), ("fd00:10:128::/112", "::")])
+def test_whatever_is_probed_listens_where_the_kubelet_reaches_it(family: str, anywhere: str) -> None:
+    """A kubelet probes the address of the pod, where nothing answers that listens at the loopback address."""
+    spec = {"version": "v1.36.3", "network": {"serviceCIDRs": [family]}, "addons": {"konnectivity": {"enabled": True}}}
+    probed = {}
+    for container in containers(tenancy(spec)):
+        told = dict(argument.removeprefix("--").split("=", 1) for argument in container.get("args", ()))
+        if any("httpGet" in part for name, part in container.items() if name.endswith("Probe")):
+            probed[container["name"]] = told.get("health-bind-address") or told["bind-address"]
+
+    assert probed == dict.fromkeys(
+        ("kube-apiserver", "konnectivity-server", "kube-controller-manager", "kube-scheduler"), anywhere
+    )
+
+
 def test_nobody_reaches_the_controllers_and_no_api_server_the_management_api() -> None:
     policies = {each.name: each.content["spec"] for each in objects(full()) if each.kind.kind == "NetworkPolicy"}
     controllers, api = policies["one-kube-controllers"], policies["one-kube-apiserver"]

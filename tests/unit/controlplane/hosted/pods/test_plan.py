@@ -22,6 +22,7 @@ from nagaya.controlplane.hosted.pods.known import Known
 from nagaya.controlplane.hosted.pods.plan import ApplyObjects, MakeFiles, Plan, plan
 from nagaya.controlplane.hosted.pods.seen import Seen
 from nagaya.controlplane.hosted.pods.status import status
+from nagaya.kube.kubeconfig import parse_text
 from support.seen_pods import (
     SERVING,
     applied,
@@ -77,6 +78,22 @@ def test_with_everything_there_all_objects_are_applied_and_then_none() -> None:
     assert applies(planned) == [str(each) for each in everything(found)]
     assert planned.verdicts[Phase.API_SERVER].message == "Pods of kube-apiserver are being started."
     assert plan(applied(found, everything(found))).actions == ()
+
+
+@pytest.mark.parametrize("port", [6443, 7443])
+def test_all_who_come_to_the_api_inside_the_cluster_come_to_where_it_listens(port: int) -> None:
+    plane = control_plane(BOUND, controlPlaneEndpoint=SERVING, network={"port": port})
+    found = ready(plane=plane)
+    made = {str(planned): planned.content for planned in everything(found)}
+    deployment = made["Deployment tenants/one-kube-apiserver"]
+    [server] = deployment["spec"]["template"]["spec"]["containers"]
+    assert f"--secure-port={port}" in server["args"]
+    [listening], [reached] = server["ports"], made["Service tenants/one-kube-apiserver"]["spec"]["ports"]
+    assert (listening["name"], listening["containerPort"]) == (reached["targetPort"], port)
+    assert reached["port"] == port
+    assert found.known.files is not None
+    for name in ("controller-manager.conf", "scheduler.conf"):
+        assert parse_text(found.known.files.files[name]).server == f"https://one-kube-apiserver.tenants.svc:{port}"
 
 
 def test_an_object_that_the_server_writes_otherwise_is_not_applied_for_ever() -> None:

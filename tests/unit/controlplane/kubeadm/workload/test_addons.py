@@ -139,6 +139,31 @@ async def test_a_deployment_that_reads_the_backup_is_put_right(tenant: Tenant) -
     assert volume["configMap"]["items"] == [{"key": "Corefile", "path": "Corefile"}]
 
 
+@pytest.mark.parametrize(
+    "volume",
+    [
+        pytest.param({"name": "config-volume", "configMap": {"name": "coredns"}}, id="the whole ConfigMap"),
+        pytest.param(
+            {"name": "config-volume", "configMap": {"name": "mine", "items": [{"key": "Corefile-backup"}]}},
+            id="another ConfigMap",
+        ),
+        pytest.param(
+            {"name": "more", "configMap": {"name": "coredns", "items": [{"key": "Corefile-backup"}]}},
+            id="another volume",
+        ),
+        pytest.param({"name": "config-volume", "emptyDir": {}}, id="no ConfigMap"),
+    ],
+)
+async def test_volumes_that_do_not_read_the_backup_in_place_of_the_configuration_stay_as_they_are(
+    tenant: Tenant, volume: dict[str, Any]
+) -> None:
+    tenant.core_dns()
+    tenant.pod(DEPLOYMENTS, "coredns")["volumes"] = [volume]
+    await update_core_dns(tenant.client, declared(dns={"imageTag": "v1.12.4"}))
+    assert tenant.images(DEPLOYMENTS, "coredns") == ["registry.k8s.io/coredns/coredns:v1.12.4"]
+    assert tenant.pod(DEPLOYMENTS, "coredns")["volumes"] == [volume]
+
+
 async def test_a_core_dns_that_kubeadm_did_not_make_is_left_alone(tenant: Tenant) -> None:
     tenant.server.put(CONFIG_MAPS, SYSTEM, "coredns", data={"other": ""})
     with pytest.raises(ValueError, match="it is not what kubeadm made"):
