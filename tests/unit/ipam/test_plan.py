@@ -19,6 +19,7 @@ from nagaya.kube.key import Key
 from support.ipam import NAMESPACE, NOW, Scene, pool, scene
 
 OTHER = ReservedPool(kind="InClusterIPPool", name="other", namespace=NAMESPACE)
+GLOBAL = ReservedPool(kind="GlobalInClusterIPPool", name="everywhere")
 SHOP = Key(NAMESPACE, "shop")
 
 
@@ -74,6 +75,26 @@ def test_addresses_that_were_never_given_come_first_then_the_least_recently_rele
     taken_over = [step for errand in planned.errands for step in errand.steps if isinstance(step, Give)][1]
     assert taken_over.entry is not None
     assert not taken_over.reserved
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(scene("10.0.0.11"), id="not listed any more"),
+        pytest.param(scene("10.0.0.10-10.0.0.11", excludedAddresses=["10.0.0.10"]), id="excluded"),
+        pytest.param(scene("10.0.0.10-10.0.0.11", gateway="10.0.0.10"), id="the gateway"),
+        pytest.param(replace(scene("10.0.0.10-10.0.0.11"), endpoints={"10.0.0.10": SHOP}), id="an endpoint"),
+        pytest.param(replace(scene("10.0.0.10-10.0.0.11"), gateways={"10.0.0.10": OTHER}), id="a neighbour's gateway"),
+        pytest.param(
+            scene("10.0.0.10-10.0.0.11").reserved("x", "10.0.0.10", pool=GLOBAL), id="held from a global pool"
+        ),
+        pytest.param(scene("10.0.0.10-10.0.0.11").stray("x", "10.0.0.10", age=1), id="somebody's without an entry"),
+    ],
+)
+def test_an_address_that_has_rested_is_given_again_only_if_the_pool_still_has_it_to_give(seen: Scene) -> None:
+    planned = plan(seen.released("10.0.0.10", 100).wanting("a", "b").seen())
+    assert given(planned) == {"a": "10.0.0.11"}
+    assert wait(planned, "b").reason == POOL_EXHAUSTED
 
 
 def test_the_gateway_the_network_and_excluded_addresses_are_never_given() -> None:

@@ -98,6 +98,21 @@ async def test_only_the_cap_on_memory_shortens_the_window(
     await store.close()
 
 
+async def test_history_that_takes_too_much_memory_goes_long_before_the_next_look(
+    make: Callable[[Retention], Awaitable[Store]],
+) -> None:
+    store = await make(Retention(interval_seconds=3600, max_bytes=5000))
+    for _ in range(2):
+        for _ in range(10):
+            newest = await put(store, "a", size=1000)
+        for _ in range(5):
+            await asyncio.sleep(0)  # one turn of the event loop
+        kept = [event.revision for event in store.watch(None, store.compacted_revision).poll()]
+        assert 0 < len(kept) < 5
+        assert kept == [*range(store.compacted_revision + 1, newest + 1)]
+    await store.close()
+
+
 async def test_many_events_are_forgotten_in_steps_that_leave_the_loop_to_others(clock: ManualClock) -> None:
     store = Store(clock, SOON)
     for number in range(9000):

@@ -51,6 +51,16 @@ def test_a_bare_machine_gets_all_its_metadata_by_one_patch() -> None:
     }
 
 
+def test_a_change_of_metadata_says_what_each_part_of_it_is_for() -> None:
+    bare = machine().having(metadata={"finalizers": ["theirs"], "labels": None})
+    found = plan(seen(bare)).machine
+    assert found is not None
+    assert found.sentence == (
+        "It gets the finalizer machine.cluster.x-k8s.io. Nobody else manages it: Cluster harbour owns it. "
+        "It gets the label with the name of its cluster."
+    )
+
+
 @pytest.mark.parametrize(
     ("draft", "what"),
     [(OWNED.having(metadata={"finalizers": ["theirs"]}), "finalizers"), (machine(), "ownerReferences")],

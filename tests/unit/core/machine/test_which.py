@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.cluster.machine_set import MACHINE_SETS
@@ -26,6 +27,7 @@ from support.builders import (
     machine_set,
     provider,
 )
+from support.deletion_seen import rule
 from support.kube import FakeServer
 from support.machine_seen import node
 from support.standing_clock import StandingClock
@@ -115,6 +117,22 @@ def test_a_node_that_only_says_that_it_is_still_there_is_no_news(machines: Machi
     before, after = node(), node(resourceVersion="8")
     assert [*machines.of_node(HARBOUR, Change(before, after))] == []
     assert [*machines.of_node(HARBOUR, Change(before, node(labels={"x": "y"})))] == [A]
+
+
+async def test_a_drain_rule_concerns_the_machines_of_its_namespace_that_are_being_deleted() -> None:
+    world = World(StandingClock(), Random(1))
+    cache = Cache(FakeServer().client(world), world)
+    found = Machines(cache)
+    going = machine("going").running().deleting()
+    for draft in (going, going.having(metadata={"namespace": "other"}), machine("staying").running()):
+        cache.wrote(MACHINES, draft.made())
+    before, after = (
+        structs.replace(made, metadata=structs.replace(made.metadata, namespace=NAMESPACE))
+        for made in (rule("r", "Drain"), rule("r", "Skip"))
+    )
+    for change in (Change(None, after), Change(before, after), Change(before, None)):
+        assert [*found.of_drain_rule(change)] == [Key(NAMESPACE, "going")]
+    await cache.close()
 
 
 def test_all_machines_of_a_cluster_are_found(machines: Machines) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from nagaya.kube.client import Client
 from nagaya.kube.errors import Conflict, Forbidden
 from nagaya.kube.recorder import EVENTS, Recorder
 from nagaya.kube.transport import Answer
-from support.builders import NAMESPACE, NOW, cluster, machine_deployment, machine_set
+from support.builders import NAMESPACE, NOW, Draft, cluster, machine_deployment, machine_set
 from support.transports import Scripted, refuses, says
 from support.virtual_run import virtual_world
 
@@ -137,6 +138,21 @@ async def test_sets_that_go_with_their_deployment_are_no_event() -> None:
     desk = Desk(stored(), machine_deployment("workers").deleting().made())
     await desk.apply(DELETE)
     assert await desk.events("DELETE") == []
+
+
+@pytest.mark.parametrize(
+    ("deployment", "why"),
+    [
+        pytest.param(machine_deployment("workers"), "cleanup of old MachineSets", id="it is old"),
+        pytest.param(machine_deployment("workers").deleting(), "MachineDeployment deleting", id="its deployment goes"),
+    ],
+)
+async def test_the_log_says_why_a_set_is_deleted(
+    deployment: Draft[MachineDeployment], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        await Desk(stored(), deployment.made()).apply(DELETE)
+    assert f"MachineSet {NAMESPACE}/old deleting ({why})" in caplog.messages
 
 
 @pytest.mark.parametrize(("code", "reason"), [(404, "NotFound"), (409, "Conflict")])

@@ -124,6 +124,35 @@ async def test_a_backup_that_fails_says_why_and_leaves_nothing(
     await store.close()
 
 
+@pytest.mark.parametrize(
+    ("damage", "finding"),
+    [
+        pytest.param("DROP TABLE facts", "it lacks the table facts", id="a table is missing"),
+        pytest.param(
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'BLOB', 'BLOB NOT NULL')",
+            "NULL value in log.value",
+            id="a row is not as its table says",
+        ),
+    ],
+)
+async def test_a_copy_that_is_not_intact_does_not_replace_an_earlier_backup(
+    directory: Path, backup: Path, clock: ManualClock, damage: str, finding: str
+) -> None:
+    store = await open_store(directory, clock)
+    await put(store, "a")
+    await store.delete("configmaps", "a")
+    await store.backup(backup)
+    await store.close()
+    earlier = backup.read_bytes()
+    connection = apsw.Connection(str(directory / "state.db"))
+    connection.execute(damage)
+    connection.close()
+    with pytest.raises(StorageFailure, match=f"the copy is not intact: .*{finding}"):
+        backup_directory(directory, backup, overwrite=True)
+    assert backup.read_bytes() == earlier
+    assert sorted(path.name for path in backup.parent.iterdir()) == ["backup.db", "data"]
+
+
 async def test_data_can_be_backed_up_from_outside_with_and_without_a_server(
     directory: Path, backup: Path, tmp_path: Path, clock: ManualClock
 ) -> None:
@@ -165,6 +194,23 @@ async def test_clients_that_resume_after_a_restore_are_told_to_list_again(
         with pytest.raises(Compacted):
             store.watch("configmaps", revision)
     assert await put(store, "b") == restored.revision + 1
+    await store.close()
+
+
+async def test_the_file_of_a_stopped_server_can_be_restored_like_a_backup(
+    directory: Path, tmp_path: Path, clock: ManualClock
+) -> None:
+    store = await open_store(directory, clock)
+    seen = await put(store, "a")
+    await store.close()
+    other = tmp_path / "other"
+    restored = restore(directory / "state.db", other, clock)
+    assert sorted(path.name for path in other.iterdir()) == ["state.db", "state.lock"]
+    store = await open_store(other, clock)
+    assert store.revision == restored.revision == seen + REVISION_STEP
+    assert set(state(store)) == {"a"}
+    with pytest.raises(Compacted):
+        store.watch("configmaps", seen)
     await store.close()
 
 

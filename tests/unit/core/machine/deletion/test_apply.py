@@ -15,6 +15,7 @@ from nagaya.core.machine.deletion.apply import SILENT_RETRY, TENANT_RETRY
 from nagaya.core.machine.deletion.node_removal import TRY_AGAIN
 from nagaya.core.machine.deletion.pace import AFTER_THE_END, FIRST, JITTER, LONGEST
 from nagaya.core.machine.deletion.tenant import PATIENCE
+from nagaya.kube.key import Key
 from nagaya.kube.remote import Probe
 from support.builders import BOOTSTRAP, INFRASTRUCTURE, NAMESPACE, NOW, cluster, date, machine
 from support.deletion_seen import WORKER, going, rule
@@ -118,6 +119,18 @@ def test_what_was_never_seen_is_asked_for_before_it_is_forgotten() -> None:
         assert (outcome.completed, outcome.reason) == (False, "WaitingForInfrastructureDeletion")
         stage.management.remove(HOSTS, NAMESPACE, "a")
         assert (await stage.look(view)).completed
+
+    scene(main)
+
+
+def test_what_was_found_only_on_the_server_is_seen_by_everybody_before_its_event_arrives() -> None:
+    async def main(stage: Scene) -> None:
+        stage.management.lag = 3600.0
+        stage.management.put(HOSTS, NAMESPACE, "a", metadata={"finalizers": ["provider"]})
+        await stage.look(going(cluster=cluster().deleting(), host=None, config=None))
+        found = stage.rt.cache.get(INFRASTRUCTURE, Key(NAMESPACE, "a"))
+        assert found is not None
+        assert found.metadata.finalizers == ("provider",)
 
     scene(main)
 
