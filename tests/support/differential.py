@@ -159,9 +159,9 @@ async def play(
                     break
                 if not is_expected(number, answer):
                     settled = 0.0  # an answer that becomes the expected one does so by the work of the controllers
-                    await asyncio.sleep(PAUSE)
+                    await asyncio.sleep(PAUSE)  # the real server announces nothing here
                 elif now < settled:
-                    await asyncio.sleep(settled - now)
+                    await asyncio.sleep(settled - now)  # see SETTLING
                 else:
                     break
             if step.method != "GET":

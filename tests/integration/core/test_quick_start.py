@@ -94,7 +94,7 @@ def test_a_cluster_in_which_nothing_happens_is_not_written_to(play: Play) -> Non
         await asyncio.sleep(11 if lab.real else 60)
         await lab.idle()
         before = await _everything(lab)
-        # Shows that nothing is written: on the clock not even what waits for a moment before it is told.
+        # Shows that nothing is written; virtual time is long enough for status updates that are delayed.
         await asyncio.sleep(2 if lab.real else 1800)
         after = await _everything(lab)
         assert after.keys() == before.keys()

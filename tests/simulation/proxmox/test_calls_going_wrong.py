@@ -100,7 +100,7 @@ def test_a_call_that_goes_wrong_costs_time_and_nothing_else(
 
     async def during(here: Town, phase: Phase) -> None:
         if phase is HEAL:
-            await asyncio.sleep(UNNOTICED)
+            await asyncio.sleep(UNNOTICED)  # of virtual time
         await mishap.during(here, phase)
 
     async def after(here: Town, phase: Phase) -> None:

@@ -180,14 +180,14 @@ def test_a_child_beside_other_work_neither_holds_the_lock_nor_outlives_a_killed_
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         while not started.exists():
-            time.sleep(0.01)
+            time.sleep(0.01)  # another process, which announces nothing
         process.kill()
     pid = int(started.read_text())
     try:
         with (tmp_path / "lock").open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         while shutil.which("setpriv") and alive(pid):
-            time.sleep(0.01)
+            time.sleep(0.01)  # another process, which announces nothing
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

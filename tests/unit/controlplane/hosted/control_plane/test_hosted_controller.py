@@ -48,7 +48,7 @@ PLANES, CLUSTERS, STORES = (
 
 
 class Store:
-    """Gives no place before it is told to, and then says that it is full."""
+    """A store that answers when the test lets it, and then reports that it is full."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -90,10 +90,10 @@ class Place:
     def plane(self) -> HostedControlPlane:
         return HOSTED_CONTROL_PLANES.convert(self.server.objects[PLANES, *KEY])
 
-    def told(self) -> dict[str, tuple[str, str]]:
-        """What the conditions say."""
-        conditions = self.plane.status.conditions
-        return {condition.type: (condition.reason, condition.message) for condition in conditions}
+    def conditions(self) -> dict[str, tuple[str, str]]:
+        """Reason and message of each condition."""
+        reported = self.plane.status.conditions
+        return {condition.type: (condition.reason, condition.message) for condition in reported}
 
     def names(self, collection: str) -> set[str]:
         return {name for place, _, name in self.server.objects if place == collection}
@@ -125,7 +125,7 @@ async def test_one_look_does_all_that_waits_for_nothing(tmp_path: Path, monkeypa
         assert here.names("api/v1/secrets") == {"one-ca", "one-sa", "one-proxy", "one-kubeconfig"}
         owner = ownership.read(here.host.folder(plane.tenant_id).path)
         assert owner == ownership.Owner.of(plane.metadata)
-        assert here.told()["APIServerReady"][0] == "WaitingForDataStore"
+        assert here.conditions()["APIServerReady"][0] == "WaitingForDataStore"
 
 
 async def test_what_takes_long_is_told_while_it_does_and_what_fails_is_tried_again_later(
@@ -137,10 +137,13 @@ async def test_what_takes_long_is_told_while_it_does_and_what_fails_is_tried_aga
         await here.cache.current()
         here.stores.put("store", cast(Driver, store))
         looking = asyncio.create_task(here.planes.reconcile(KEY))
-        await eventually(lambda: looking.done() or (store.asked and here.told()))
+        await eventually(lambda: looking.done() or (store.asked and here.conditions()))
 
-        assert here.told()["DataStoreReady"] == ("WaitingForDataStore", "A place in DataStore default is being made.")
+        assert here.conditions()["DataStoreReady"] == (
+            "WaitingForDataStore",
+            "A place in DataStore default is being made.",
+        )
         store.answers.set()
         assert await looking == Result(TRY_AGAIN)
-        assert here.told()["DataStoreReady"] == ("ProvisioningFailed", "etcd is full.")
+        assert here.conditions()["DataStoreReady"] == ("ProvisioningFailed", "etcd is full.")
         assert set(store.asked) == {here.plane.tenant_id}

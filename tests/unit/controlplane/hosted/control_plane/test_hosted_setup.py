@@ -8,22 +8,9 @@ from typing import Any, cast
 
 from nagaya.controlplane.hosted.control_plane.apply import Apply
 from nagaya.controlplane.hosted.host.tenant_folder import Started
-from nagaya.controlplane.hosted.tenant.setup import TenantSetup
 from nagaya.kube.key import Key
 from support.hosted_seen import UID, Tenant
-
-
-class Keeper:
-    """Of every tenant: remembers what was asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[TenantSetup] = []
-
-    def of(self, remote: object) -> Keeper:
-        return self
-
-    async def ensure(self, setup: TenantSetup) -> None:
-        self.asked.append(setup)
+from support.setup_keeper import Keeper
 
 
 async def test_nodes_get_the_version_of_the_oldest_api_server_and_the_declared_one_while_none_runs(

@@ -65,8 +65,8 @@ async def wire() -> AsyncIterator[Wire]:
         watched.hang_up()
         while not accepted.empty():
             accepted.get_nowait()[1].close()
-        for each in (client[1], server[1], side, other, front, behind):
-            each.close()
+        for connection in (client[1], server[1], side, other, front, behind):
+            connection.close()
         await asyncio.sleep(0.02)  # connections that were closed are lost in the next turns of the loop
 
 

@@ -1,4 +1,4 @@
-"""The balancer as a program: it ends when it is told to, and no sooner than its clients have gone."""
+"""The balancer as a program: a signal ends it, but not before its last client has gone."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ class Place:
         metadata = {"labels": {"cluster.x-k8s.io/cluster-name": cluster}}
         self.server.put("api/v1/secrets", NAMESPACE, f"{cluster}-kubeconfig", metadata=metadata, data={"value": value})
 
-    def told(self, name: str = "one") -> dict[str, tuple[str, str]]:
-        """The conditions."""
+    def conditions(self, name: str = "one") -> dict[str, tuple[str, str]]:
+        """Status and reason of each condition."""
         found = HOSTED_CONTROL_PLANES.convert(self.server.objects[PLANES, NAMESPACE, name])
         return {condition.type: (condition.status, condition.reason) for condition in found.status.conditions}
 
@@ -122,8 +122,8 @@ async def test_one_that_nobody_owns_says_so_unless_it_was_declared_just_now(monk
 
         assert await here.planes.reconcile(Key(NAMESPACE, "old")) is None
         assert await here.planes.reconcile(Key(NAMESPACE, "new")) == Result(OWNED_SOON)
-        assert here.told("old")["Available"] == ("False", "WaitingForCluster")
-        assert here.told("new") == {}
+        assert here.conditions("old")["Available"] == ("False", "WaitingForCluster")
+        assert here.conditions("new") == {}
 
 
 @pytest.mark.parametrize("made", [NOW, LONG_AGO])
@@ -138,7 +138,7 @@ async def test_one_that_a_cluster_owns_is_begun_with_at_once(monkeypatch: pytest
         await here.planes.reconcile(Key(NAMESPACE, "one"))
         assert here.server.objects[PLANES, NAMESPACE, "one"]["metadata"]["finalizers"] == [FINALIZER]
         assert ("api/v1/services", NAMESPACE, "one-kube-apiserver") in here.server.objects
-        assert here.told()["EndpointReady"] == ("False", "WaitingForLoadBalancer")
+        assert here.conditions()["EndpointReady"] == ("False", "WaitingForLoadBalancer")
 
 
 async def test_those_who_use_a_store_are_looked_at_when_it_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:

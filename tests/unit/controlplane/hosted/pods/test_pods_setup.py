@@ -10,22 +10,9 @@ import pytest
 from nagaya.controlplane.hosted.control_plane.upgrade import target
 from nagaya.controlplane.hosted.kubernetes.rollout import DeploymentSeen
 from nagaya.controlplane.hosted.pods.apply import Apply
-from nagaya.controlplane.hosted.tenant.setup import TenantSetup
 from nagaya.kube.key import Key
 from support.seen_pods import SERVING, control_plane, deployment, seen, with_files
-
-
-class Keeper:
-    """Of every tenant: remembers what was asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[TenantSetup] = []
-
-    def of(self, remote: object) -> Keeper:
-        return self
-
-    async def ensure(self, setup: TenantSetup) -> None:
-        self.asked.append(setup)
+from support.setup_keeper import Keeper
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from nagaya.infrastructure.proxmox.machine.waiting import clone_is_late
 from support.builders import NOW, date
 
 
-def seen(seconds: int, **timeouts: int) -> Seen:
+def observe_after(seconds: int, **timeouts: int) -> Seen:
     """A machine, so many seconds after a VMID was reserved for it."""
     machine = {"namespace": "fleet", "name": "a", "uid": "u-1"}
     reserved: dict[str, Any] = {
@@ -51,9 +51,9 @@ def seen(seconds: int, **timeouts: int) -> Seen:
 def test_a_clone_is_late_once_it_has_taken_longer_than_the_machine_allows(
     seconds: int, timeouts: dict[str, int], late: bool
 ) -> None:
-    assert clone_is_late(seen(seconds, **timeouts)) is late
+    assert clone_is_late(observe_after(seconds, **timeouts)) is late
 
 
 def test_a_clone_that_nobody_has_begun_is_not_late() -> None:
-    begun = seen(3601)
+    begun = observe_after(3601)
     assert not clone_is_late(replace(begun, objects=replace(begun.objects, reservation=None)))
