@@ -9,20 +9,23 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from nagaya.gotemplate.errors import CallError
 from nagaya.gotemplate.values import shown, type_name
 
 _VERB: Final = re.compile(
     r"%(?P<flags>[-+# 0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d+|\*)?(?P<dot>))?(?P<verb>.)?", re.DOTALL
 )
 _WIDEST: Final = 1_000_000
+_LONGEST: Final = 1 << 20
+"""Characters that one call may return. The pattern comes from a user, and a width of nine digits is one gigabyte."""
 _INTEGERS: Final = {"d": "d", "b": "b", "o": "o", "x": "x", "X": "X"}
 _ESCAPES: Final = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 
 
 def printf(pattern: str, arguments: Sequence[Any]) -> str:
-    """The text that a pattern and its arguments make."""
+    """Format arguments. Raises CallError if the result would be longer than 1 MiB."""
     out: list[str] = []
-    end = used = 0
+    end = used = length = 0
     for found in _VERB.finditer(pattern):
         out.append(pattern[end : found.start()])
         end = found.end()
@@ -39,10 +42,13 @@ def printf(pattern: str, arguments: Sequence[Any]) -> str:
         elif used >= len(arguments):
             out.append(f"%!{verb}(MISSING)")
         else:
-            exact = int(precision or 0) if found["dot"] is not None else None
+            exact = _size(precision) if found["dot"] is not None else None
             text = _formatted(verb, flags, exact, arguments[used])
+            length += max(len(text), _size(width))
+            if length > _LONGEST:
+                raise CallError(f"the result is longer than {_LONGEST} characters")
             used += 1
-            out.append(_padded(text, int(width or 0), flags, arguments[used - 1]))
+            out.append(_padded(text, _size(width), flags, arguments[used - 1]))
     out.append(pattern[end:])
     if used < len(arguments):
         extra = ", ".join(_typed(each) for each in arguments[used:])
@@ -66,6 +72,13 @@ def quoted(text: str) -> str:
             out.append(f"\\u{ord(each):04x}" if ord(each) < 0x10000 else f"\\U{ord(each):08x}")
     out.append('"')
     return "".join(out)
+
+
+def _size(digits: str | None) -> int:
+    """Width or precision as a number. Python converts no thousands of digits, so their count is checked first."""
+    if digits is not None and (len(digits) > 7 or int(digits or 0) > _WIDEST):
+        raise CallError(f"a width or precision is larger than {_WIDEST}")
+    return int(digits or 0)
 
 
 def _starred(arguments: Sequence[Any], used: int, flags: str, out: list[str]) -> tuple[str, int, str]:

@@ -34,6 +34,8 @@ from nagaya.gotemplate.nodes import (
 from nagaya.gotemplate.tokens import Item, Lexer, Token
 
 _DEEPEST: Final = 1000
+_MOST_VARIABLES: Final = 200
+"""Variables visible at one place. A variable is found by a scan, so their number multiplies the cost of every use."""
 _CONTROLS: Final = {"if": If, "with": With, "range": Range}
 _OPERANDS: Final = frozenset(
     {
@@ -71,6 +73,13 @@ class _Parser:
         self._found: Definitions = {}
 
     def definitions(self) -> Definitions:
+        """Read the whole source. Raises TemplateError, also for controls nested deeper than Python's stack."""
+        try:
+            return self._definitions()
+        except RecursionError:
+            raise TemplateError(f"template: {self._name}: it is nested too deeply") from None
+
+    def _definitions(self) -> Definitions:
         whole: list[Node] = []
         while self._peek().token is not Token.END:
             if self._peek().token is Token.OPEN:
@@ -207,19 +216,24 @@ class _Parser:
             if item.token in (Token.DECLARE, Token.ASSIGN):
                 self._next()
                 found.append(variable.text)
-                self._variables.append(variable.text)
+                self._declare(variable.text)
                 return tuple(found), item.token is Token.ASSIGN
             if item.token is not Token.COMMA:
                 self._ahead[:0] = [variable, *between]
                 break
             self._next()
             found.append(variable.text)
-            self._variables.append(variable.text)
+            self._declare(variable.text)
             if context != "range" or len(found) > 1:
                 raise self._problem(f"too many declarations in {context}")
             if self._skip_space().token not in (Token.VARIABLE, Token.CLOSE, Token.CLOSE_PARENTHESIS):
                 raise self._problem("range can only initialize variables")
         return tuple(found), False
+
+    def _declare(self, name: str) -> None:
+        if len(self._variables) > _MOST_VARIABLES:
+            raise self._problem(f"more than {_MOST_VARIABLES} variables")
+        self._variables.append(name)
 
     def _command(self) -> Command:
         position = self._skip_space().position

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn
@@ -36,7 +37,15 @@ DEFAULT_LIMIT: Final = 1 << 20
 """How many bytes a template may put out."""
 _DEEPEST: Final = 200
 """How deep templates may call each other. Less than Go's limit: Python's stack is smaller."""
-_ROUNDS: Final = 1_000_000
+_WORK: Final = 100_000
+"""Steps of one rendering: nodes, rounds of loops, function calls, and every 64 characters that functions read.
+Templates come from users of a namespace and are rendered inside the event loop, where this many steps take about half
+a second.
+"""
+_LONGEST_ARGUMENTS: Final = 1 << 20
+"""Characters that all arguments of one function call may have together."""
+_LONGEST_PLACE: Final = 1000
+"""Characters of the failing node in a message. Messages become conditions."""
 _NOTHING: Final = object()
 _NO_FUNCTIONS: Final[Mapping[str, Function]] = {}
 
@@ -64,6 +73,14 @@ class Template:
         return "".join(run.out)
 
 
+@functools.lru_cache(maxsize=256)
+def _parameters(function: Function) -> tuple[tuple[bool, ...], bool]:
+    """For each fixed parameter whether it is a text, and whether the function takes more arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    fixed = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+    return tuple(parameter.annotation == "str" for parameter in fixed), len(fixed) < len(parameters)
+
+
 class _Leave(Exception):
     """A break or a continue."""
 
@@ -80,7 +97,7 @@ class _Run:
         self._left = limit
         self._limit = limit
         self._depth = 0
-        self._rounds = 0
+        self._work = _WORK
         self._executing = template.name
         self._variables = [("$", data)]
         self._node: Node = Text(0, "")  # what was looked at last: where Go says that it failed
@@ -89,6 +106,7 @@ class _Run:
     def walk(self, nodes: tuple[Node, ...], dot: Any) -> None:
         """Carry out a list of nodes."""
         for node in nodes:
+            self._spend(1)
             match node:
                 case Text():
                     self._put(node.text, node)
@@ -104,6 +122,14 @@ class _Run:
                     self._call(node, dot)
                 case Break() | Continue():
                     raise _Leave(isinstance(node, Continue))
+
+    def _spend(self, steps: int) -> None:
+        self._work -= steps
+        if self._work < 0:
+            raise TemplateError(
+                f'template: {self._template.name}: executing "{self._executing}": rendering takes more than {_WORK} '
+                "steps. Shorten its loops."
+            )
 
     def _put(self, text: str, node: Node) -> None:
         self._left -= len(text.encode())
@@ -128,9 +154,7 @@ class _Run:
         empty = True
         for key, element in self._elements(node, value):
             empty = False
-            self._rounds += 1
-            if self._rounds > _ROUNDS:
-                self._fail(self._node, f"range goes on for more than {_ROUNDS} rounds")
+            self._spend(1)
             for name, each in zip(declared, (element,) if len(declared) == 1 else (key, element), strict=False):
                 self._assign(name, each)
             try:
@@ -269,16 +293,18 @@ class _Run:
                     return value
             return value if final is _NOTHING else final
         function = self._template.functions[name]
-        parameters = inspect.signature(function).parameters.values()
-        fixed = [each for each in parameters if each.kind is not each.VAR_POSITIONAL]
-        if count < len(fixed) or (count > len(fixed) and len(fixed) == len(parameters)):
-            least = "" if len(fixed) == len(parameters) else "at least "
+        fixed, takes_more = _parameters(function)
+        if count < len(fixed) or (count > len(fixed) and not takes_more):
+            least = "at least " if takes_more else ""
             self._fail(node, f"wrong number of args for {name}: want {least}{len(fixed)} got {count}")
-        texts = [each.annotation == "str" for each in fixed]
-        texts += [False] * (count - len(texts))
+        texts = [*fixed, *[False] * (count - len(fixed))]
         arguments = [self._argument(each, dot, text) for each, text in zip(operands, texts, strict=False)]
         if final is not _NOTHING:
             arguments.append(self._checked(final, texts[-1]))
+        length = sum(len(argument) for argument in arguments if isinstance(argument, str))
+        if length > _LONGEST_ARGUMENTS:
+            self._fail(whole, f"arguments of {name} are longer than {_LONGEST_ARGUMENTS} characters")
+        self._spend(1 + length // 64)
         try:
             return function(*arguments)
         except CallError as error:
@@ -305,4 +331,7 @@ class _Run:
         line = before.count("\n") + 1
         column = len(before[before.rfind("\n") + 1 :].encode())
         name = self._template.name
-        raise TemplateError(f'template: {name}:{line}:{column}: executing "{self._executing}" at <{node}>: {words}')
+        place = str(node)
+        if len(place) > _LONGEST_PLACE:
+            place = f"{place[:_LONGEST_PLACE]}..."
+        raise TemplateError(f'template: {name}:{line}:{column}: executing "{self._executing}" at <{place}>: {words}')

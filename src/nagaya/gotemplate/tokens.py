@@ -7,6 +7,7 @@ Trim markers and comments end here: the parser sees neither. Spaces inside actio
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -84,6 +85,7 @@ class Lexer:
     def __init__(self, name: str, source: str) -> None:
         self._name = name
         self._source = source
+        self._line_ends = [found.start() for found in re.finditer("\n", source)]
         self._position = 0
         self._begun = 0  # line in which the current action began
         self._depth = 0
@@ -240,7 +242,7 @@ class Lexer:
         return Item(token, text, position, self._line(position))
 
     def _line(self, position: int) -> int:
-        return self._source.count("\n", 0, position) + 1
+        return bisect_left(self._line_ends, position) + 1
 
     def _problem(self, words: str) -> TemplateError:
         line = self._line(self._position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,3 +77,42 @@ def test_functions_can_be_added() -> None:
     assert template.render({"name": "demo"}) == "DEMOX"
     with pytest.raises(TemplateError, match="wrong type for value; expected string; got int"):
         template.render({"name": 1})
+
+
+HOSTILE = {
+    "a wide number": '{{ printf "%999999999d" 1 }}',
+    "a width of thousands of digits": '{{ printf "%' + "9" * 5000 + 'd" 1 }}',
+    "a precise number": '{{ printf "%.999999999f" 1.5 }}',
+    "a precision of thousands of digits": '{{ printf "%.' + "9" * 5000 + 'f" 1.5 }}',
+    "many wide numbers": '{{ printf "' + "%1000000d" * 50 + '" ' + "1 " * 50 + "}}",
+    "a text that doubles": '{{ $x := "aaaa" }}{{ range 40 }}{{ $x = printf "%s%s" $x $x }}{{ end }}',
+    "a text given many times": '{{ $x := printf "%900000d" 1 }}{{ print ' + "$x " * 1000 + "}}",
+    "templates that call two others each": "".join(
+        f'{{{{ define "t{level}" }}}}{{{{ template "t{level + 1}" }}}}{{{{ template "t{level + 1}" }}}}{{{{ end }}}}'
+        for level in range(40)
+    )
+    + '{{ define "t40" }}{{ end }}{{ template "t0" }}',
+    "a long loop": "{{ range 1000000000 }}{{ end }}",
+    "loops in loops": '{{ range 1000 }}{{ range 1000 }}{{ printf "%1000d" 1 | len }}{{ end }}{{ end }}',
+    "nested parentheses": "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
+    "nested conditions": "{{ if 1 }}" * 5000 + "{{ end }}" * 5000,
+    "many variables": "".join(f"{{{{ $v{number} := 1 }}}}" for number in range(5000)),
+}
+
+
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_template_is_refused_with_little_memory(source: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(TemplateError) as refused:
+            Template("t", source).render({})
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(str(refused.value)) < 2000
+    assert most < 64 << 20
+
+
+def test_a_message_names_the_line_of_a_template() -> None:
+    with pytest.raises(TemplateError, match=r"t:301: function"):
+        Template("t", "{{ 1 }}\n" * 300 + "{{ absent }}")
