@@ -73,8 +73,10 @@ def parsed(text: str) -> dict[str, Any]:
     """A kubeconfig as plain values. Raises Ended."""
     import yaml
 
+    from nagaya.wire import bounded_yaml
+
     try:
-        content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        content = bounded_yaml.load(text)
     except yaml.YAMLError:
         raise Ended("The kubeconfig is not YAML.") from None
     if not isinstance(content, dict):

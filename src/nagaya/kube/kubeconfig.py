@@ -109,8 +109,10 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _parsed(text: bytes | str, source: str) -> Mapping[str, Any]:
     import yaml
 
+    from nagaya.wire import bounded_yaml
+
     try:
-        content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        content = bounded_yaml.load(text)
     except yaml.YAMLError as error:
         # Only where it is: what YAML has to say about it quotes the content.
         mark = getattr(error, "problem_mark", None)

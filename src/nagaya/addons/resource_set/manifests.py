@@ -50,14 +50,14 @@ def _read(text: bytes, name: str) -> list[dict[str, Any]]:
     if begin == b"[":
         try:
             return msgspec.json.decode(text, type=list[dict[str, Any]])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise ManifestError(f"{name}: not a list of objects in JSON: {error}") from error
     if begin == b"{":
         try:
             # YAML would take it too, but not the tabs that JSON may be indented with.
             msgspec.json.decode(text, type=dict[str, Any])
             text = msgspec.json.format(text, indent=0)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             pass  # further documents follow, or it is YAML's own notation
     return read(text, name)
 

@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import yaml
 
+from nagaya.wire.bounded_yaml import BoundedLoader
+
 
 class ManifestError(ValueError):
     """A text that is no manifest; the message says where and why."""
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(BoundedLoader):
     """YAML 1.1 as Kubernetes reads it."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - how PyYAML has it

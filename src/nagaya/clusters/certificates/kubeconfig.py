@@ -24,6 +24,7 @@ from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.keys import PrivateKey
 from nagaya.pki.kubeadm.identities import PRIVILEGED, Identity
 from nagaya.pki.kubeconfig import ClientCertificate
+from nagaya.wire import bounded_yaml
 from nagaya.world import Clock
 
 _REMEMBERED: Final = 128
@@ -78,8 +79,7 @@ def read(text: bytes) -> Content:
     """What a kubeconfig says. Raises ValueError, without content, if it is not one with a client certificate. Each look
     at a control plane asks for it, so what was read lately is remembered."""
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        config = yaml.load(text, Loader=loader)  # noqa: S506 - both loaders are safe
+        config = bounded_yaml.load(text)
         context = _entry(config["contexts"], config["current-context"], "context")
         place = _entry(config["clusters"], context["cluster"], "cluster")
         user = _entry(config["users"], context["user"], "user")

@@ -20,6 +20,7 @@ from nagaya.pki.certificates import CertificateSpec
 from nagaya.simulators.kubelet.calls import Calls, Credentials, Refused, unverified
 from nagaya.simulators.tenant.boot_data import KubeadmBoot
 from nagaya.simulators.tenant.joining import JoinDelayed, JoinRefused
+from nagaya.wire import bounded_yaml
 from nagaya.world import World
 
 _INFO: Final = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
@@ -96,7 +97,7 @@ def _encoded(data: bytes) -> str:
 
 def _authority(content: str) -> bytes:
     try:
-        found: dict[str, Any] = yaml.load(content, yaml.CSafeLoader)
+        found: dict[str, Any] = bounded_yaml.load(content)
         return base64.b64decode(found["clusters"][0]["cluster"]["certificate-authority-data"])
     except (yaml.YAMLError, LookupError, TypeError, ValueError) as error:
         raise JoinRefused("kubeadm join finds no authority in the cluster's cluster-info.") from error

@@ -18,6 +18,7 @@ from typing import Any, Final
 import yaml
 
 from nagaya.simulators.netns import template
+from nagaya.wire import bounded_yaml
 
 _HEADER: Final = "#cloud-config"
 _JINJA: Final = "## template: jinja"
@@ -77,7 +78,7 @@ def read(user_data: bytes, meta_data: Mapping[str, str]) -> CloudConfig:
     if first.strip() != _HEADER:
         raise NotUnderstood(f"user data begin with {first[:40]!r}: neither {_HEADER}, nor {_JINJA}, nor a script")
     try:
-        content = yaml.load(text, yaml.CSafeLoader)
+        content = bounded_yaml.load(text)
     except yaml.YAMLError as error:
         raise NotUnderstood(f"user data are not YAML: {error}") from error
     if content is None:

@@ -20,6 +20,7 @@ import yaml
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.netns import cloud_config
 from nagaya.simulators.tenant.settings import Taint
+from nagaya.wire import bounded_yaml
 
 _GROUP: Final = "kubeadm.k8s.io/"
 _INIT: Final = "InitConfiguration"
@@ -114,7 +115,7 @@ def _ignition_files(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _documents(path: str, content: bytes) -> Iterator[tuple[str, Document]]:
     try:
-        for each in yaml.load_all(content, yaml.CSafeLoader):
+        for each in bounded_yaml.load_all(content):
             if isinstance(each, dict) and str(each.get("apiVersion", "")).startswith(_GROUP):
                 yield str(each.get("kind", "")), each
     except yaml.YAMLError as error:

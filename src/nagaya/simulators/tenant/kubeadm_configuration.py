@@ -9,6 +9,7 @@ import yaml
 
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.simulators.tenant.settings import TenantSettings
+from nagaya.wire import bounded_yaml
 
 REGISTRY: Final = "registry.k8s.io"
 _API_VERSION: Final = "kubeadm.k8s.io/v1beta4"
@@ -70,7 +71,7 @@ def parse(config_map: JsonObject | None) -> Document:
     """What stands in the ConfigMap, as the next machine that joins reads it; nothing if it cannot be read."""
     written = ((config_map or {}).get("data") or {}).get(_KIND) or ""
     try:
-        found = yaml.load(written, yaml.CSafeLoader)
+        found = bounded_yaml.load(written)
     except yaml.YAMLError:
         return NOTHING_TOLD
     return found if isinstance(found, dict) else NOTHING_TOLD

@@ -12,24 +12,25 @@ from typing import Any, Final
 import yaml
 
 from nagaya.bootstrap.ignition.container_linux.fields import Place
+from nagaya.wire.bounded_yaml import BoundedLoader
 
 _NULL: Final = "tag:yaml.org,2002:null"
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(BoundedLoader):
     """Takes nothing for a number, a switch or a date."""
 
 
 _Loader.yaml_implicit_resolvers = {
     first: [each for each in resolvers if each[0] == _NULL]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
 }
 
 
 def read(config: str, place: Place) -> Any:
     """What the config says: mappings, lists, texts, bytes and None. Raises Refused."""
     try:
-        for event in yaml.parse(config, Loader=_Loader):
+        for event in yaml.parse(config, Loader=yaml.CBaseLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise place.refusal(f"there is an alias{_line(event.start_mark)}", "Write out what it means")
         return yaml.load(config, Loader=_Loader)  # noqa: S506 - it is a safe loader

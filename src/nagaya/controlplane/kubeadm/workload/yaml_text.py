@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import yaml
 
+from nagaya.wire.bounded_yaml import BoundedLoader
+
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*(:[A-Za-z0-9_./-]+)*")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 
@@ -23,13 +25,13 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(BoundedLoader):
     """Reads dates as the text that they are."""
 
 
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
 }
 
 

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import yaml
 
+from nagaya.wire import bounded_yaml
+
 FIRST = 50
 """The first number that a router hands out in a network."""
 
@@ -43,7 +45,7 @@ def configured(network: str, devices: Mapping[str, str], router: Leases) -> dict
     Without boot data each device asks the router. Data that cannot be read is as good as none.
     """
     try:
-        data = yaml.load(network, yaml.CSafeLoader) if network.strip() else None
+        data = bounded_yaml.load(network) if network.strip() else None
     except yaml.YAMLError:
         data = None
     if isinstance(data, dict) and isinstance(data.get("network"), dict):

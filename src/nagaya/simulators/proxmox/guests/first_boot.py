@@ -21,6 +21,7 @@ from nagaya.simulators.proxmox.guests.instance import meta_data
 from nagaya.simulators.proxmox.guests.kubeadm_call import KubeadmCall
 from nagaya.simulators.proxmox.qemu.cloud_init import BootData
 from nagaya.simulators.tenant.boot_data import Unusable
+from nagaya.wire import bounded_yaml
 
 SCRIPT_FAILED: Final = str(("scripts-user", RuntimeError("Runparts: 1 failures (runcmd) in 1 attempted commands")))
 """The error of a run whose commands did not succeed."""
@@ -87,14 +88,14 @@ def _not_understood(text: str, error: NotUnderstood, instance: str) -> FirstBoot
         return FirstBoot(log=f"{_NOT_LOADED}.{_where(cause)}\n")
     if words.startswith(_MODULES):
         # The other modules go on. If files are missing kubeadm does not find its configuration.
-        content = yaml.load(text, yaml.CSafeLoader)
+        content = bounded_yaml.load(text)
         module = words.partition("[")[0].partition(".")[0].partition(" ")[0]
         told = f"({module.replace('_', '-')!r}, {_exception(module, content[module], error, instance)})"
         commands = content.get("runcmd") if module == "write_files" else None
         fails = isinstance(commands, list) and commands and _KUBEADM.search(str(commands[-1]))
         return FirstBoot(errors=(told, SCRIPT_FAILED) if fails else (told,))
     if text.startswith(_HEADER):
-        kind = type(yaml.load(text, yaml.CSafeLoader)).__name__
+        kind = type(bounded_yaml.load(text)).__name__
         return FirstBoot(log=f"{_NOT_LOADED}. Yaml load allows ({dict},) root types, but got {kind} instead\n")
     start = text.partition("\n")[0][:24].encode()
     return FirstBoot(

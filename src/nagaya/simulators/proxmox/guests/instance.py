@@ -6,12 +6,13 @@ from __future__ import annotations
 import yaml
 
 from nagaya.simulators.proxmox.qemu.cloud_init import BootData
+from nagaya.wire import bounded_yaml
 
 
 def meta_data(data: BootData) -> dict[str, str]:
     """What a machine is told about itself, under the names that cloud-init has for it."""
     try:
-        given = yaml.load(data.meta, yaml.CSafeLoader)
+        given = bounded_yaml.load(data.meta)
     except yaml.YAMLError:
         given = None
     plain = given if isinstance(given, dict) else {}

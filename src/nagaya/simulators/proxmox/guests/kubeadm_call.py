@@ -17,6 +17,7 @@ from nagaya.pki.authority import CertificateAuthority
 from nagaya.simulators.netns.cloud_config import CloudConfig
 from nagaya.simulators.tenant import boot_data
 from nagaya.simulators.tenant.boot_data import KubeadmBoot, Unusable
+from nagaya.wire import bounded_yaml
 
 PORT: Final = 6443
 _GROUP: Final = "kubeadm.k8s.io/"
@@ -80,7 +81,7 @@ def _installed(script: str) -> str:
 def _documents(files: Mapping[str, bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, content in files.items():
         if path.endswith((".yaml", ".yml")) and _GROUP.encode() in content:
-            for each in yaml.load_all(content, yaml.CSafeLoader):
+            for each in bounded_yaml.load_all(content):
                 if isinstance(each, dict) and str(each.get("apiVersion", "")).startswith(_GROUP):
                     yield str(each.get("kind", "")), each
 
@@ -96,7 +97,7 @@ def _endpoint(
     if token.get("apiServerEndpoint"):
         return _address(token["apiServerEndpoint"])
     try:
-        kubeconfig = yaml.load(files[discovery["file"]["kubeConfigPath"]], yaml.CSafeLoader)
+        kubeconfig = bounded_yaml.load(files[discovery["file"]["kubeConfigPath"]])
         server = kubeconfig["clusters"][0]["cluster"]["server"]
     except (yaml.YAMLError, LookupError, TypeError):
         return ""

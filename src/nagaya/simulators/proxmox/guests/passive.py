@@ -26,6 +26,7 @@ from nagaya.simulators.proxmox.guests.instance import instance_of
 from nagaya.simulators.proxmox.pace import Pace
 from nagaya.simulators.proxmox.qemu import options
 from nagaya.simulators.proxmox.qemu.networks import networks_of
+from nagaya.wire import bounded_yaml
 from nagaya.world import World
 
 RESULT = "/run/cloud-init/result.json"
@@ -343,7 +344,7 @@ def hostname_of(machine: Machine) -> str:
     """The name in the boot data, or that of the machine."""
     for text in (machine.boot_data.user, machine.boot_data.meta) if machine.boot_data is not None else ():
         try:
-            data = yaml.load(text, yaml.CSafeLoader)
+            data = bounded_yaml.load(text)
         except yaml.YAMLError:
             continue
         if isinstance(data, dict):
