@@ -37,7 +37,7 @@ DEFAULT_LIMIT: Final = 1 << 20
 """How many bytes a template may put out."""
 _DEEPEST: Final = 200
 """How deep templates may call each other. Less than Go's limit: Python's stack is smaller."""
-_WORK: Final = 100_000
+DEFAULT_WORK: Final = 100_000
 """Steps of one rendering: nodes, rounds of loops, function calls, and every 64 characters that functions read.
 Templates come from users of a namespace and are rendered inside the event loop, where this many steps take about half
 a second.
@@ -60,12 +60,13 @@ class Template:
         self.functions: Mapping[str, Function] = {**BUILT_IN, **functions}
         self.definitions = parse(name, source, {*self.functions, *SHORT_CIRCUITS})
 
-    def render(self, data: Any, *, strict: bool = False, limit: int = DEFAULT_LIMIT) -> str:
-        """What the template puts out. With `strict`, a missing entry of a map is an error (`missingkey=error`).
+    def render(self, data: Any, *, strict: bool = False, limit: int = DEFAULT_LIMIT, work: int = DEFAULT_WORK) -> str:
+        """Return the output, of at most `limit` bytes, after at most `work` steps. With `strict`, a missing entry of a
+        map is an error (`missingkey=error`).
 
         Raises TemplateError.
         """
-        run = _Run(self, data, strict, limit)
+        run = _Run(self, data, strict=strict, limit=limit, work=work)
         try:
             run.walk(self.definitions[self.name], data)
         except RecursionError:
@@ -91,13 +92,13 @@ class _Leave(Exception):
 class _Run:
     """Carries a template out. Variables are a stack: what is declared inside of something ends with it."""
 
-    def __init__(self, template: Template, data: Any, strict: bool, limit: int) -> None:
+    def __init__(self, template: Template, data: Any, *, strict: bool, limit: int, work: int) -> None:
         self._template = template
         self._strict = strict
         self._left = limit
         self._limit = limit
         self._depth = 0
-        self._work = _WORK
+        self._work = self._work_limit = work
         self._executing = template.name
         self._variables = [("$", data)]
         self._node: Node = Text(0, "")  # what was looked at last: where Go says that it failed
@@ -127,8 +128,8 @@ class _Run:
         self._work -= steps
         if self._work < 0:
             raise TemplateError(
-                f'template: {self._template.name}: executing "{self._executing}": rendering takes more than {_WORK} '
-                "steps. Shorten its loops."
+                f'template: {self._template.name}: executing "{self._executing}": rendering takes more than '
+                f"{self._work_limit} steps. Shorten its loops."
             )
 
     def _put(self, text: str, node: Node) -> None:

@@ -116,3 +116,10 @@ def test_a_hostile_template_is_refused_with_little_memory(source: str) -> None:
 def test_a_message_names_the_line_of_a_template() -> None:
     with pytest.raises(TemplateError, match=r"t:301: function"):
         Template("t", "{{ 1 }}\n" * 300 + "{{ absent }}")
+
+
+def test_a_caller_chooses_how_much_work_a_template_may_take() -> None:
+    template = Template("t", "{{ range 300 }}a{{ end }}")
+    assert template.render({}, work=1000) == "a" * 300
+    with pytest.raises(TemplateError, match="rendering takes more than 100 steps"):
+        template.render({}, work=100)

@@ -18,6 +18,10 @@ RANDOM_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Without vowels, so that no words come about, and without digits that look like letters."""
 
 _TITLE: Final = "template name generator"
+_LONGEST: Final = 4096
+"""Bytes that a template may render before the name is cut to its maximum length."""
+_WORK: Final = 1000
+"""Steps of one rendering. A MachineSet renders a name for each machine, and another one if the name is taken."""
 
 
 class TemplateError(ValueError):
@@ -41,6 +45,6 @@ def _render(template: str, data: Mapping[str, Any]) -> str:
     except gotemplate.TemplateError as error:
         raise TemplateError(f'parsing template "{template}": {error}') from None
     try:
-        return read.render(data, strict=True)
+        return read.render(data, strict=True, limit=_LONGEST, work=_WORK)
     except gotemplate.TemplateError as error:
         raise TemplateError(f"rendering template: {error}") from None
