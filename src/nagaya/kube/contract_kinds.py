@@ -14,6 +14,7 @@ from nagaya.api.model import Model
 from nagaya.api.untyped import Untyped
 from nagaya.kube.cache.cache import Cache
 
+NAMESPACED: Final = "Namespaced"
 _BY_KIND: Final = "group and kind"
 
 
@@ -29,7 +30,7 @@ class DefinitionSpec(Model):
 
     group: str
     names: Names
-    scope: str = "Namespaced"
+    scope: str = NAMESPACED
 
 
 class Definition(Resource):
@@ -51,7 +52,7 @@ class Resolved(NamedTuple):
 
 
 class NotInstalled(LookupError):
-    """A kind that nobody serves."""
+    """A kind that no provider serves in namespaces."""
 
 
 class ContractKinds:
@@ -65,7 +66,7 @@ class ContractKinds:
         cache.add_index(DEFINITIONS, _BY_KIND, lambda each: (f"{each.spec.names.kind}.{each.spec.group}",))
 
     def resolve(self, group: str, kind: str) -> Resolved:
-        """The kind as it is served now. Raises NotInstalled or NoContract, which say what to do."""
+        """The namespaced kind as it is served now. Raises NotInstalled or NoContract, which say what to do."""
         full_name = f"{kind}.{group}"
         found = self._cache.by(DEFINITIONS, _BY_KIND, full_name)
         if not found:
@@ -75,13 +76,17 @@ class ContractKinds:
                 f"Install the provider that brings it, or correct the reference."
             )
         definition = found[0]
+        if definition.spec.scope != NAMESPACED:
+            # A reference must not lead out of its namespace: controllers adopt, change and delete the object.
+            raise NotInstalled(
+                f"{kind} of {group} is a cluster-scoped kind, and a reference means an object of its own namespace. "
+                "Name a kind of the provider's that is namespaced."
+            )
         known = self._resolved.get(full_name)
         if known is not None and known[0] is definition:
             return known[1]
         contract, version = served(definition.metadata.name, definition.metadata.labels)
         names = definition.spec.names
-        resolved = Resolved(
-            Kind(group, version, names.kind, names.plural, Untyped, definition.spec.scope == "Namespaced"), contract
-        )
+        resolved = Resolved(Kind(group, version, names.kind, names.plural, Untyped), contract)
         self._resolved[full_name] = (definition, resolved)
         return resolved

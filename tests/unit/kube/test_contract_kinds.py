@@ -12,13 +12,13 @@ DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "infrastructure.example.com"
 
 
-def install(server: FakeServer, **labels: str) -> None:
+def install(server: FakeServer, scope: str = "Namespaced", **labels: str) -> None:
     server.put(
         DEFINITIONS,
         "",
         f"boats.{GROUP}",
         metadata={"labels": {f"cluster.x-k8s.io/{contract}": versions for contract, versions in labels.items()}},
-        spec={"group": GROUP, "names": {"kind": "Boat", "plural": "boats"}, "scope": "Namespaced"},
+        spec={"group": GROUP, "names": {"kind": "Boat", "plural": "boats"}, "scope": scope},
     )
 
 
@@ -45,6 +45,20 @@ def test_a_kind_is_spoken_as_it_is_served_at_the_moment() -> None:
         server.remove(DEFINITIONS, "", f"boats.{GROUP}")
         await cache.current()
         with pytest.raises(NotInstalled):
+            kinds.resolve(GROUP, "Boat")
+        await cache.close()
+
+    run(main())
+
+
+def test_a_reference_cannot_mean_a_cluster_scoped_kind() -> None:
+    async def main() -> None:
+        server, world = FakeServer(), virtual_world()
+        cache = Cache(server.client(world), world)
+        kinds = ContractKinds(cache)
+        install(server, "Cluster", v1beta2="v1")
+        await cache.synced()
+        with pytest.raises(NotInstalled, match=f"Boat of {GROUP} is a cluster-scoped kind"):
             kinds.resolve(GROUP, "Boat")
         await cache.close()
 

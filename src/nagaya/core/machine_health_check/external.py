@@ -19,7 +19,7 @@ from nagaya.api.untyped import Untyped
 from nagaya.clusters.external import keep
 from nagaya.clusters.owners import owner
 from nagaya.kube.cache.cache import Cache
-from nagaya.kube.contract_kinds import DEFINITIONS
+from nagaya.kube.contract_kinds import DEFINITIONS, NAMESPACED
 from nagaya.kube.key import Key
 
 _BY_NAMES: Final = "kind and group, for remediation"
@@ -56,10 +56,9 @@ class RemediationKinds:
     def _kind(self, api_version: str, name: str) -> Kind[Untyped] | None:
         group, _, version = api_version.rpartition("/")
         found = self._cache.by(DEFINITIONS, _BY_NAMES, f"{name}.{group}")
-        if not found:
-            return None
-        spec = found[0].spec
-        return Kind(group, version, name, spec.names.plural, Untyped, spec.scope == "Namespaced")
+        if not found or found[0].spec.scope != NAMESPACED:
+            return None  # a reference from a namespace must not lead out of it
+        return Kind(group, version, name, found[0].spec.names.plural, Untyped)
 
 
 def look_up(cache: Cache, kinds: RemediationKinds, check: MachineHealthCheck) -> External | None:
