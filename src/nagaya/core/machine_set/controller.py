@@ -24,7 +24,7 @@ from nagaya.core.machine_set.seen import Seen, observe
 from nagaya.core.machine_set.status import CONDITIONS, DETAILS_WAIT, FIELDS, news, seconds_until_news, status
 from nagaya.core.machine_set.watches import SetsOfControlPlane, SetsOfTemplate, add_indexes, watches
 from nagaya.kube.controller import SETTLE, Controller, Result
-from nagaya.kube.errors import ApiError, Conflict
+from nagaya.kube.errors import ApiError, Conflict, Forbidden
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
@@ -79,7 +79,7 @@ class MachineSets:
         tell_after: float | None = None
         if after is not None:
             complete = planned.complete and failure is None
-            told = status(after, planned.on_hold, generation, complete=complete)
+            told = status(after, (*planned.on_hold, *_refusal(failure)), generation, complete=complete)
             tell_after = await self._tell(after.machine_set, told)
         if failure is not None:
             raise failure
@@ -116,6 +116,17 @@ class MachineSets:
         # A set that goes needs nothing of providers: one that does not answer must not hold it.
         if not machine_set.metadata.deleting:
             await listed(rt.cache, kinds.all)
+
+
+def _refusal(failure: ApiError | None) -> tuple[str, ...]:
+    """Why no Machine can be created, such as an exhausted quota. Other failures pass, or are reported by their objects.
+
+    The name of the Machine is left out: each attempt has a new one, and the same refusal must not be written again.
+    """
+    if not isinstance(failure, Forbidden):
+        return ()
+    _, _, reason = failure.message.partition(" is forbidden: ")
+    return (f"the API refuses new objects: {reason or failure.message}",)
 
 
 def controller(rt: Runtime, *, preflight_checks: Collection[str] = (ALL,)) -> Controller:

@@ -52,7 +52,10 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("Machine", "ObjectDoesNotExist"): "Delete the Machine: its owner makes another with all parts.",
     ("Machine", "ObjectDeleted"): "The host was deleted behind its back: delete the Machine, and its MachineSet makes "
     "another.",
-    ("MachineSet", "ScalingUp"): "Do what the message says: create the template, or let the control plane settle.",
+    (
+        "MachineSet",
+        "ScalingUp",
+    ): "Do what the message says: create the template, raise the quota, or let the control plane settle.",
     ("MachineSet", "WaitingForReplicasSet"): "Set spec.replicas.",
     ("MachineDeployment", "ScalingUp"): "Create the template that is missing, or correct the reference to it.",
     ("MachineDeployment", "WaitingForReplicasSet"): "Set spec.replicas.",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import pytest
 
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.cluster.machine_set import MACHINE_SETS
+from nagaya.api.kind import Kind
+from nagaya.api.untyped import Untyped
 from nagaya.kube.patches import Merge
 from unit.core.machine_set.plane import HOST_TEMPLATES, SHOP, Plane, condition
+
+QUOTAS = Kind("", "v1", "ResourceQuota", "resourcequotas", Untyped)
+COUNT = "count/machines.cluster.x-k8s.io"
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +91,25 @@ async def test_scaling_writes_nothing_to_machines_that_stay(plane: Plane) -> Non
     await plane.change({"spec": {"replicas": 2}})
     await plane.idle()
     assert kinds_written(plane) == {"testconfigs": 1, "testmachines": 1, "machines": 1, "machinesets": 1}
+
+
+async def test_the_condition_names_the_quota_that_refuses_new_machines(plane: Plane) -> None:
+    await plane.user.create(
+        QUOTAS, Untyped({"metadata": {"name": "small", "namespace": "tenants"}, "spec": {"hard": {COUNT: "2"}}})
+    )
+    await plane.workers(4)
+    await asyncio.sleep(60)
+    told = await condition(plane, "ScalingUp")
+    reason = f"exceeded quota: small, requested: {COUNT}=1, used: {COUNT}=2, limited: {COUNT}=2"
+    assert (
+        told.message == f"Scaling up from 2 to 4 replicas is blocked because:\n* the API refuses new objects: {reason}"
+    )
+    plane.writes.clear()
+    await asyncio.sleep(300)
+    assert not [write for write in plane.writes if "machinesets" in write]
+    await plane.user.patch(QUOTAS, "tenants", "small", Merge({"spec": {"hard": {COUNT: "4"}}}))
+    await asyncio.sleep(1200)
+    assert len(await plane.machines()) == 4
 
 
 async def test_machines_too_many_are_deleted_the_marked_one_first(plane: Plane) -> None:
