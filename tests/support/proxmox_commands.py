@@ -9,7 +9,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 from support.running_server import NAGAYA
 
 PATIENCE = 240.0
+CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +71,38 @@ class Desk:
 
     def at_a_terminal(self, answers: Mapping[str, str], *arguments: str) -> tuple[int, str]:
         """Run a command at a terminal, and type an answer to each question when it is asked."""
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execve(NAGAYA, [str(NAGAYA), *arguments], dict(self.environment))
-        said, waiting, end = "", dict(answers), time.monotonic() + PATIENCE
-        try:
-            while True:
-                ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
-                assert ready, f"it waits, and has said {said!r}"
-                try:
-                    chunk = os.read(terminal, 4096).decode(errors="replace")
-                except OSError:  # how a terminal says that nobody is at its other end any more
-                    break
-                if not chunk:
-                    break
-                said += chunk
-                for question in [each for each in waiting if re.search(each, said)]:
-                    os.write(terminal, f"{waiting.pop(question)}\n".encode())
-        finally:
-            os.close(terminal)
-        _, status = os.waitpid(pid, 0)
-        return os.waitstatus_to_exitcode(status), said
+        return at_a_terminal([str(NAGAYA), *arguments], self.environment, answers)
+
+
+def at_a_terminal(
+    command: Sequence[str], environment: Mapping[str, str], answers: Mapping[str, str]
+) -> tuple[int, str]:
+    """Run a program in a pseudo-terminal. Each answer is typed when its question (a regular expression) is printed.
+
+    CTRL_C and CTRL_D are answers, too. Returns the exit code and what was printed.
+    """
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(command[0], list(command), dict(environment))
+    printed, waiting, end = "", dict(answers), time.monotonic() + PATIENCE
+    try:
+        while True:
+            ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"it waits, and has printed {printed!r}"
+            try:
+                chunk = os.read(terminal, 4096).decode(errors="replace")
+            except OSError:  # how a terminal says that nobody is at its other end any more
+                break
+            if not chunk:
+                break
+            printed += chunk
+            for question in [question for question in waiting if re.search(question, printed)]:
+                answer = waiting.pop(question)
+                os.write(terminal, (answer if answer in (CTRL_C, CTRL_D) else f"{answer}\n").encode())
+    finally:
+        os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), printed
 
 
 @contextmanager

@@ -1,26 +1,35 @@
-"""Bringing drafted objects into a management API: all of them are tried before the first is made.
+"""Creates the objects of a draft in a management API: all of them, or none.
 
-What always holds: an object that exists is never changed by a draft, so that creating the same twice is harmless and
-creating another thing under the same name is refused; and what one refusal would leave half made is not begun.
+- An object that exists is never changed. Creating the same cluster twice is harmless, and a different object of the
+  same name is refused.
+- All objects are tried with a dry run before the first is created. If a later call fails all the same, or is
+  interrupted, the objects that this run created are deleted again.
+- The Cluster comes last. Controllers do nothing for its other objects until it exists, so a roll-back finds no machine
+  that has to be removed.
 
-What is made is applied in kubectl's name: from then on it is the user's, who changes the manifests and applies them
-with kubectl. A manager of our own would stand in the way there.
+Objects are applied with kubectl's field manager: from then on they belong to the user, who changes the manifests and
+applies them with kubectl. A field manager of our own would cause conflicts there.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+import msgspec
+
 from nagaya.api.catalog import PARTS
+from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.blueprints.manifest import Manifest
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, NotFound
 from nagaya.kube.patches import KUBECTL, Apply
+from nagaya.kube.transport import NoAnswer
 
 _BUILT_IN: Final = (
     Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False),
@@ -30,6 +39,10 @@ _BUILT_IN: Final = (
 
 class Refused(Exception):
     """The management API would not take an object. The message is a sentence with what it said."""
+
+
+class NotCreated(Exception):
+    """A call failed after the dry run, or the command was interrupted. The message says what is left of the draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +57,16 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the object."""
         return str(self.manifest["metadata"]["name"])
 
     @property
     def namespace(self) -> str:
-        """Where it is."""
+        """The namespace of the object; empty for cluster-scoped kinds."""
         return str(self.manifest["metadata"].get("namespace", ""))
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind} {self.name}"
 
 
 @cache
@@ -98,10 +114,46 @@ async def _examined(client: Client, manifest: Manifest) -> Step:
 
 
 async def create(client: Client, steps: Sequence[Step]) -> None:
-    """Make what is not there. Raises ApiError and NoAnswer; whoever repeats it goes on where it ended."""
-    for step in steps:
-        if not step.exists:
-            await client.patch(step.kind, step.namespace, step.name, Apply(step.manifest, KUBECTL))
+    """Create what does not exist, and the Cluster last. Raises NotCreated after a roll-back."""
+    missing = sorted((step for step in steps if not step.exists), key=lambda step: step.kind.kind == CLUSTERS.kind)
+    for number, step in enumerate(missing, 1):
+        applying = asyncio.ensure_future(
+            client.patch(step.kind, step.namespace, step.name, Apply(step.manifest, KUBECTL))
+        )
+        try:
+            await asyncio.shield(applying)
+        except (ApiError, NoAnswer) as error:
+            remedy = await _roll_back(client, missing[:number]) or "Nothing was created."
+            raise NotCreated(f"{step} was not created: {str(error).rstrip('.')}. {remedy}") from error
+        except asyncio.CancelledError:
+            # A call that was sent may take effect later. Its end shows whether there is an object to delete.
+            await asyncio.wait([applying])
+            if remedy := await _roll_back(client, missing[:number]):
+                raise NotCreated(f"The command was interrupted. {remedy}") from None
+            raise
+
+
+async def _roll_back(client: Client, steps: Sequence[Step]) -> str:
+    """Delete the objects that this run created, the newest first. Returns what the user has to do if that fails."""
+    left: list[str] = []
+    for step in reversed(steps):
+        try:
+            answer = await client.raw("GET", step.kind.path(step.namespace, step.name))  # with managedFields
+            metadata = msgspec.json.decode(answer.body)["metadata"]
+            if _created_by_apply(metadata):
+                await client.delete(step.kind, step.namespace, step.name, uid=metadata["uid"])
+        except NotFound:
+            continue
+        except (ApiError, NoAnswer):
+            left.append(str(step))
+    return f"Not everything could be deleted again. Delete what exists of this: {', '.join(left)}." if left else ""
+
+
+def _created_by_apply(metadata: Mapping[str, Any]) -> bool:
+    """Whether an apply created the object: then nobody else did since the dry run. Also right if a reply was lost."""
+    entries = metadata.get("managedFields") or ()
+    applied = [entry.get("time") for entry in entries if (entry["manager"], entry["operation"]) == (KUBECTL, "Apply")]
+    return applied == [metadata["creationTimestamp"]]
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from nagaya.blueprints.surroundings import Missing
 from nagaya.blueprints.wish import HOSTED, KUBEADM, Pool, ProxmoxWish, Ranges, Size, Wish
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import ask
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.image.way import NoWay
 
@@ -66,13 +67,13 @@ async def _addresses(session: Session, given: Given, wish: Wish) -> Ranges | Poo
         if not can_ask():
             why = "no pool of addresses" if not shared else f"several pools ({', '.join(each.name for each in shared)})"
             raise Missing(f"Namespace {wish.namespace} has {why}: say where machines get theirs with {_ADDRESSES}.")
-        ranges = click.prompt("Addresses for machines, such as 10.0.0.20-10.0.0.39, or dhcp", err=True)
+        ranges = ask("Addresses for machines, such as 10.0.0.20-10.0.0.39, or dhcp")
         if ranges == "dhcp":
             return None
     if not gateway:
         if not can_ask():
             raise click.UsageError("--addresses needs --gateway, the router of their network.")
-        gateway = click.prompt("Gateway of their network", err=True)
+        gateway = ask("Gateway of their network")
     return Ranges(_listed(ranges), gateway, given.prefix)
 
 
@@ -85,7 +86,7 @@ async def _endpoint(session: Session, given: Given, wish: Wish, addresses: Range
         return await surroundings.pool(session.client, wish.namespace, given.endpoint_pool)
     if isinstance(addresses, Pool):
         return addresses
-    return str(click.prompt("Address of the API, which no machine has", err=True)) if can_ask() else ""
+    return str(ask("Address of the API, which no machine has")) if can_ask() else ""
 
 
 def _asked_dns(addresses: Ranges | Pool | None) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ def _asked_dns(addresses: Ranges | Pool | None) -> tuple[str, ...]:
     if addresses is None or not can_ask():
         return ()
     usual = addresses.gateway if isinstance(addresses, Ranges) else None
-    return _listed(click.prompt("Name servers of machines", default=usual, err=True))
+    return _listed(ask("Name servers of machines", default=usual))
 
 
 async def _version(session: Session, given: Given, wish: Wish, connection: str) -> str:

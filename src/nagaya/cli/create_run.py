@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from nagaya.blueprints.applying import Refused, Step, create, examine
+from nagaya.blueprints.applying import NotCreated, Refused, Step, create, examine
 from nagaya.blueprints.blueprint import blueprint
 from nagaya.blueprints.manifest import Manifest
 from nagaya.blueprints.wish import CONTROL_PLANES, HOSTED, INFRASTRUCTURES, PROXMOX, SIMULATED, Wish, problems
 from nagaya.cli.output.document import printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import ask, confirm
 from nagaya.cli.output.screen import Screen, note
 from nagaya.cli.output.session import Management, Session, run
 from nagaya.cli.output.table import Cell, Table
@@ -87,6 +88,8 @@ def create_cluster(management: Management, given: Given) -> None:
             return await _work(session, given)
         except Refused as error:
             raise Ended(f"{error} Nothing was made.") from error
+        except NotCreated as error:
+            raise Ended(str(error)) from error
 
     run(management, work)
 
@@ -110,13 +113,13 @@ def _completed(given: Given) -> Given:
     if control_plane is None:
         control_plane = _choose("Where is its API: hosted, beside Nagaya, or on machines, by kubeadm", CONTROL_PLANES)
     if workers is None and missing:
-        workers = click.prompt("How many workers", type=click.IntRange(0, 1000), default=WORKERS, err=True)
+        workers = ask("How many workers", type=click.IntRange(0, 1000), default=WORKERS)
     workers = WORKERS if workers is None else workers
     return replace(given, infrastructure=infrastructure, control_plane=control_plane, workers=workers)
 
 
 def _choose(question: str, choices: Sequence[str]) -> str:
-    return str(click.prompt(question, type=click.Choice(choices), err=True))
+    return str(ask(question, type=click.Choice(choices)))
 
 
 def _wish(given: Given, namespace: str) -> Wish:
@@ -239,5 +242,5 @@ def _agree(given: Given, count: int, *, fits: bool) -> None:
         )
     what = "this object" if count == 1 else f"these {count} objects"
     question = f"Make {what}?" if fits else f"It would not come to a good end as things are. Make {what} all the same?"
-    if not click.confirm(question, default=fits, err=True):
+    if not confirm(question, default=fits):
         raise Ended("Nothing was made.", ExitCode.DECLINED)

@@ -10,6 +10,7 @@ import click
 from nagaya.cli.output.document import output_option, printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import confirm
 from nagaya.cli.output.session import Management, Session, management_options, run
 
 if TYPE_CHECKING:
@@ -200,5 +201,5 @@ def _ask(way: Way) -> None:
     if not sys.stdin.isatty():
         raise Ended("Nobody can be asked here whether to go on. Add --yes, or --dry-run.", ExitCode.USAGE)
     question = f"Move {len(way.moved.clusters)} clusters with {len(way.moved.items)} objects?"
-    if not click.confirm(question, err=True):
+    if not confirm(question):
         raise Ended("Nothing was changed.", ExitCode.DECLINED)

@@ -14,6 +14,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import ask, confirm
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Endpoint, Trust
@@ -36,7 +37,7 @@ def secret_from(file: str | None, question: str) -> str:
             raise Ended(f"cannot read {file}: {why}.", ExitCode.PROBLEM) from error
         found = text.partition("\n")[0].rstrip("\r")
     elif file is None and at_a_terminal():
-        found = str(click.prompt(question, hide_input=True, err=True))
+        found = str(ask(question, hide_input=True))
     else:
         found = sys.stdin.readline().rstrip("\r\n")
     if not found:
@@ -47,7 +48,7 @@ def secret_from(file: str | None, question: str) -> str:
 async def code_of(kind: str) -> str:
     """A code of the second factor."""
     question = "Code of the second factor (TOTP)" if kind == "totp" else "Recovery key of the second factor"
-    return str(click.prompt(question, hide_input=True, err=True))
+    return str(ask(question, hide_input=True))
 
 
 def trust_given(ca_file: Path | None, fingerprint: str | None, insecure: str | None) -> Trust | None:
@@ -111,7 +112,7 @@ async def trusted(endpoints: tuple[Endpoint, ...], given: Trust | None) -> Trust
                 "with --ca-file (/etc/pve/pve-root-ca.pem).",
                 ExitCode.UNREACHABLE,
             )
-        if not click.confirm("Is this the certificate of your host?", default=False, err=True):
+        if not confirm("Is this the certificate of your host?"):
             raise Ended("The host is not trusted. Nothing was sent to it.", ExitCode.DECLINED)
         return Trust(fingerprints=(digits_of(found.fingerprint),))
     return trust

@@ -17,6 +17,7 @@ import click
 from nagaya.cli.output.document import YAML, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import confirm
 from nagaya.cli.proxmox.api import management_client
 from nagaya.cli.proxmox.ask import at_a_terminal, code_of, secret_from, trusted
 from nagaya.infrastructure.proxmox.client import BadFacts, Endpoint, Facts, Proxmox, Token, Trust
@@ -157,7 +158,7 @@ class _Run:
         if settings.dry_run:
             self._say("Nothing was changed (--dry-run).")
             return
-        if not planned.nothing and not settings.yes and not click.confirm("Do this?", default=True, err=True):
+        if not planned.nothing and not settings.yes and not confirm("Do this?", default=True):
             raise Ended("Nothing was changed.", ExitCode.DECLINED)
         done = await establish(planned, proxmox, self._connect, self._say, management)
         await self._finish(done, management)

@@ -19,7 +19,7 @@ def finish(work: Coroutine[Any, Any, int | None]) -> None:
     except Ended as ended:
         click.echo(f"Error: {ended}", err=True)
         raise SystemExit(int(ended.code)) from ended
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         click.echo("\nStopped. Run the same again: it goes on where it was.", err=True)
         raise SystemExit(int(ExitCode.INTERRUPTED)) from None
     if code:

@@ -10,6 +10,7 @@ import click
 from nagaya.cli.output.document import manifests_option, output_option, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.prompt import confirm
 from nagaya.cli.proxmox.ask import at_a_terminal
 from nagaya.cli.proxmox.failure import finish
 from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, show, way_options
@@ -352,7 +353,7 @@ async def _remove(
         if not yes:
             if not at_a_terminal():
                 raise Ended("Nobody can be asked whether to do it: give --yes, or --dry-run.", ExitCode.DECLINED)
-            if not click.confirm("Remove them?", err=True):
+            if not confirm("Remove them?"):
                 raise Ended("Nothing was removed.", ExitCode.DECLINED)
         for each in found.going:
             gone = await removal.remove(session.proxmox, each, Teller())
