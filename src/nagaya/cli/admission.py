@@ -76,6 +76,7 @@ class AdmissionServer:
         self._world = world
         self._old_versions = OldVersions(client, definitions)
         self._kinds = [each.kind for each in definitions if str(each.kind) in ADMISSION]
+        self._scaled = frozenset(str(each.kind) for each in definitions if each.scale is not None)
         self._runner: web.AppRunner | None = None
         self._bundle = ""
 
@@ -105,6 +106,12 @@ class AdmissionServer:
 
     async def _validated(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a check, for which other objects may have to be read."""
+        if (scaled := review.scaled_object(asked)) is not None:
+            resource, namespace, name = scaled
+            try:
+                return review.validate_scale(asked, (await self._client.get(_UNTYPED[resource], namespace, name)).raw)
+            except NotFound:
+                return review.validate_scale(asked, None)
         found: dict[str, list[Mapping[str, Any]]] = {}
         for resource in review.needs(asked):
             kind = _UNTYPED[resource]
@@ -148,12 +155,13 @@ class AdmissionServer:
             log.info("%s %s was taken over or removed by somebody else", kind.kind, _NAME)
 
     def _webhook(self, kind: Kind[Any], path: str, url: str) -> dict[str, Any]:
+        scales = str(kind) in self._scaled
         deletions = path == "validate" and ADMISSION[str(kind)].keeps is not None
         rule = {
             "apiGroups": [kind.group],
             "apiVersions": [kind.version],
             "operations": ["CREATE", "UPDATE", *(["DELETE"] if deletions else [])],
-            "resources": [kind.plural],
+            "resources": [kind.plural, *([f"{kind.plural}/scale"] if path == "validate" and scales else [])],
             "scope": "*",
         }
         return {

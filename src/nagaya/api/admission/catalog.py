@@ -35,7 +35,7 @@ from nagaya.api.admission import (
     proxmox_machine_template,
     proxmox_virtual_machine,
 )
-from nagaya.api.admission.content import Content
+from nagaya.api.admission.content import Content, number, put
 from nagaya.api.admission.field_error import FieldError
 from nagaya.api.admission.proxmox_versions import of_both_versions
 
@@ -65,6 +65,14 @@ class Admission:
 
     needs: tuple[str, ...] = ()
     """What `beside` and `keeps` look at, by `plural.group`."""
+
+    def scale(self, parent: Content, scale: Content) -> list[FieldError]:
+        """What is wrong with the number that a Scale gives an object. Other faults that the object has anyway do not
+        count: scaling it makes none of them worse."""
+        replicas = number(scale, "spec", "replicas") or 0
+        known = {(fault.field, fault.body) for fault in self.validate(parent, parent)}
+        found = self.validate(put(parent, replicas, "spec", "replicas"), parent)
+        return [fault for fault in found if fault.field == "spec.replicas" or (fault.field, fault.body) not in known]
 
 
 _POOLS: Final = Admission(

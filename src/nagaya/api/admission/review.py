@@ -48,6 +48,26 @@ def needs(review: Content) -> tuple[str, ...]:
     return admission.needs if changed or text(request, "operation") == "DELETE" else ()
 
 
+def scaled_object(review: Content) -> tuple[str, str, str] | None:
+    """Resource (`plural.group`), namespace and name of the object whose Scale a review is about; None if it is not."""
+    request = mapping(review, "request")
+    if text(request, "subResource") != "scale" or _admission(request) is None:
+        return None
+    resource = mapping(request, "resource")
+    return f"{text(resource, 'resource')}.{text(resource, 'group')}", text(request, "namespace"), text(request, "name")
+
+
+def validate_scale(review: Content, parent: Content | None) -> dict[str, Any]:
+    """The answer to a change of the number of replicas of an object through its Scale. None: the object is gone, which
+    the API says itself."""
+    return _answered(review, lambda admission, request: _scaled(admission, request, parent))
+
+
+def _scaled(admission: Admission, request: Content, parent: Content | None) -> dict[str, Any]:
+    errors = [] if parent is None else admission.scale(parent, mapping(request, "object"))
+    return {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True}
+
+
 def _nothing(_: str) -> Sequence[Content]:
     return ()
 

@@ -52,6 +52,10 @@ class Rules(Protocol):
         """What is wrong with the object."""
         ...
 
+    def scale(self, parent: Mapping[str, Any], scale: Mapping[str, Any], /) -> Sequence[Finding]:
+        """What is wrong with the number that a Scale gives an object."""
+        ...
+
     @property
     def beside(self) -> Callable[[Mapping[str, Any], Mapping[str, Any] | None, Look], Sequence[Finding]] | None:
         """What is wrong with an object beside others, if its spec is new or another. None if nothing can be."""
@@ -83,9 +87,17 @@ class GivenRules(Plugin):
 
     async def validate(self, write: Attributes) -> None:
         """Refuse what is wrong."""
-        if write.subresource:
-            return
         rules = self._rules[str(write.resource.group_resource)]
+        if write.subresource:
+            live = write.resource.key(write.namespace, write.name)
+            record = self._store.get(write.resource.table, live) if write.subresource == "scale" else None
+            if (
+                record is not None
+                and write.object is not None
+                and (found := rules.scale(record.object(), write.object))
+            ):
+                raise _invalid(write, found)
+            return
         if write.object is None:
             why = rules.keeps(write.old, self._look) if rules.keeps is not None and write.old is not None else ""
             if why:
