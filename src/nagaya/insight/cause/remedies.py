@@ -14,13 +14,14 @@ from nagaya.insight.picture.member import Member
 
 _INSTALL: Final = "Provide the programs: `nagaya kubernetes install`."
 _CONSOLE: Final = (
-    "Look at the console of the machine, and whether it reaches the address of the control plane; a "
+    "Look at the console of the machine, and whether it reaches the address of the control plane. A "
     "MachineHealthCheck, or deleting the Machine, replaces it."
 )
 REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("Cluster", "ProbeFailed"): "Check the Secret <cluster>-kubeconfig, the endpoint in spec.controlPlaneEndpoint, and "
     "the network between Nagaya and it.",
-    ("Cluster", "ObjectDeleted"): "It was there and is gone: restore it, or delete the Cluster.",
+    ("Cluster", "ObjectDeleted"): "It was there and is gone: restore it from a backup. Deleting the Cluster instead "
+    "destroys all of its machines and their data.",
     ("Cluster", "NotReady"): "Look at the log of the infrastructure provider.",
     ("Cluster", "ReconcileFailed"): "Correct the ClusterClass or spec.topology as the message says.",
     ("Cluster", "LifecycleHookBlocking"): "Ask whoever runs the runtime extension.",
@@ -39,7 +40,10 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("Machine", "UnhealthyNode"): "Look at the conditions of its Node: `kubectl describe node`.",
     ("Machine", "UnhealthyMachine"): "Look at the conditions of the Machine: `nagaya describe cluster NAME "
     "--show-conditions Machine`.",
-    ("Machine", "CannotBeRemediated"): "Mend or delete the machine by hand: its owner does not replace it.",
+    (
+        "Machine",
+        "CannotBeRemediated",
+    ): "Mend the machine by hand: its owner does not replace it. Or delete the Machine.",
     ("Machine", "RemediationDeferred"): "It is replaced when what the message names is over.",
     ("Machine", "RemediationTemplateNotFound"): "Create the template, or correct remediation.templateRef.",
     ("Machine", "DrainingNode"): "If a PodDisruptionBudget forbids it: run more replicas, or change the budget. "
@@ -90,7 +94,8 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("DataStore", "NotAuthorized"): "Correct the credentials in the Secret.",
     ("DataStore", "NotHealthy"): "Look at the store itself: has it a leader, has it space?",
     ("DataStore", "VersionTooOld"): "Upgrade the store.",
-    ("DataStore", "InUse"): "Delete the control planes that the message names first.",
+    ("DataStore", "InUse"): "It has the data of the control planes that the message names. Keep it, or back them up "
+    "(`nagaya tenant backup`) and delete them first: their data goes with them.",
     (
         "ProxmoxCluster",
         "UnknownHosts",
@@ -109,7 +114,7 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("ProxmoxMachine", "WaitingForClusterAPIMachineAddresses"): "Is there a DHCP server on the network of its bridge, "
     "in its VLAN? If there is none, give machines addresses of a pool: ipv4Config of the ProxmoxCluster.",
     ("ProxmoxMachine", "CloudInitFailed"): "Delete the Machine to replace it, once what the message says is corrected.",
-    ("ProxmoxMachine", "Stopped"): "Turn it on, or delete the Machine to replace it.",
+    ("ProxmoxMachine", "Stopped"): "Turn it on. Or delete the Machine to replace it.",
     ("ProxmoxMachine", "Suspended"): "Resume it in Proxmox VE.",
     ("ProxmoxMachine", "IOError"): "Free space on the storage of its disks, then resume the VM.",
     ("ProxmoxMachine", "HostUnreachable"): "Bring the host back. If it is lost for good, set "
@@ -132,8 +137,8 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     (
         "ProxmoxConnection",
         "Deleting",
-    ): "A deletion cannot be taken back. Delete the clusters that still need it, and it "
-    "goes; `nagaya proxmox connect` makes it anew, under another name at once.",
+    ): "A deletion cannot be taken back, and clusters still need the connection: it goes when they are deleted, with "
+    "their machines and data. `nagaya proxmox connect` makes it anew, under another name at once.",
     ("ProxmoxConnection", "NoQuorum"): "Turn more hosts on: `pvecm status` on one of them says who is missing.",
     (
         "ProxmoxConnection",

@@ -7,11 +7,12 @@ itself is the cause. Each object is asked once, however many ways lead to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from nagaya.api.meta import Condition
-from nagaya.insight.cause import leaf
+from nagaya.insight.cause import etcd, leaf
 from nagaya.insight.cause.aspects import ASPECTS, Aspect
 from nagaya.insight.cause.attention import unattended
 from nagaya.insight.cause.cause import Cause, Weight
@@ -34,7 +35,13 @@ def causes(around: Surroundings, member: Member) -> tuple[Cause, ...]:
     cluster = around.cluster
     paused = None if cluster is None or cluster is member else leaf.paused(cluster)
     above = () if paused is None else (paused.below(step(member, "is left alone")),)
-    return (*above, *_Walk(around).of(member))
+    return (*above, *(_with_caution(around, member, cause) for cause in _Walk(around).of(member)))
+
+
+def _with_caution(around: Surroundings, subject: Member, cause: Cause) -> Cause:
+    deepest = around.picture.with_uid(cause.deepest.uid) or subject
+    remedy = etcd.with_caution(around, deepest, cause.remedy)
+    return cause if remedy == cause.remedy else replace(cause, remedy=remedy)
 
 
 class _Walk:
@@ -54,6 +61,8 @@ class _Walk:
     def _causes(self, member: Member) -> Iterator[Cause]:
         if (paused := leaf.paused(member)) is not None:
             yield paused
+        if (uneven := etcd.uneven(member)) is not None:
+            yield uneven
         if (silent := unattended(self._around, member)) is not None:
             yield silent
         if member.metadata.deleting:

@@ -14,6 +14,7 @@ from typing import Final
 from nagaya.infrastructure.proxmox.connection.establishing.certificate import shown
 from nagaya.infrastructure.proxmox.connection.examination import Shown
 from nagaya.infrastructure.proxmox.connection.opening import Opener
+from nagaya.insight.cause.etcd import even_members, odd_members
 from nagaya.insight.checkup import (
     addresses,
     certificates,
@@ -125,6 +126,8 @@ class _Examination:
         found = [each for each in [deletions.paused(subject, cluster)] if each]
         if cluster.metadata.deleting:
             return [*found, coming.available(subject, cluster, now)]
+        if plane is not None and (uneven := even_members(plane)):
+            found.append(subject.warning("etcd", f"{uneven}.", odd_members(plane)))
         if rests := coming.asleep(subject, plane):
             found.append(rests)
         else:

@@ -333,7 +333,7 @@ def test_a_connection_that_is_deleted_says_which_clusters_hold_it_and_that_there
     (cause,) = why(scene, "ProxmoxConnection", "lab").causes
     assert cause.weight is Weight.HELD
     assert "clean up is gone: ProxmoxCluster default/shop" in cause.headline
-    assert cause.remedy.startswith("A deletion cannot be taken back. Delete the clusters that still need it")
+    assert cause.remedy.startswith("A deletion cannot be taken back, and clusters still need the connection: ")
     assert "`nagaya proxmox connect` makes it anew" in cause.remedy
 
 

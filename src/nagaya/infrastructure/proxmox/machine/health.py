@@ -24,6 +24,7 @@ HEALTH_AGAIN: Final = 60.0
 STARTED_AGAIN: Final = 600.0
 """A VM that is found off is turned on again, but not twice within so many seconds: whoever turns it off again means
 it, and a guest that crashes at once is not helped by it."""
+_WHAT_TO_DO: Final = "`nagaya why` says whether its Machine may be deleted and replaced, and what that would cost."
 NOT_YET: Final = Said(None, Reason.NOT_RUNNING_YET, "The VM has not been started yet.")
 MADE: Final = Said(True, Reason.PROVISIONED)
 
@@ -75,7 +76,7 @@ def _watched(seen: Seen) -> Plan:
         unknown = Said(None, Reason.WAITING_FOR_PROXMOX, f"{seen.no_link} Whether the VM runs is not known.")
         return replace(told, healthy=unknown)
     if found is None:
-        why = "The reservation of its VMID is gone, so nobody knows which VM it is. Delete the Machine to replace it."
+        why = f"The reservation of its VMID is gone, so nobody knows which VM it is. {_WHAT_TO_DO}"
         return replace(told, healthy=Said(None, Reason.INTERNAL_ERROR, why))
     if seen.task is not None and not seen.task.ended:
         return told
@@ -175,7 +176,7 @@ def slots_with_image(config: MachineConfig, vmid: int) -> tuple[str, ...]:
 def lost(seen: Seen, why: str = "") -> Plan:
     """The VM was there and is not any more. It is never made again under this name: its Machine is to be replaced."""
     vmid = seen.objects.vmid
-    sentence = why or f"VM {vmid} is gone: somebody has destroyed it. Delete the Machine to get another one."
+    sentence = why or f"VM {vmid} is gone: somebody has destroyed it. {_WHAT_TO_DO}"
     said = Said(False, Reason.IDENTITY_MISMATCH if why else Reason.VM_NOT_FOUND, sentence)
     made = MADE if seen.provisioned else said
     node = seen.machine.status.proxmox_node

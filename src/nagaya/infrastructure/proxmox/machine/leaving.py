@@ -29,7 +29,10 @@ from nagaya.infrastructure.proxmox.virtual_machine import removal
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.kube.conditions import get, is_true
 
-_UNTIL_THEN: Final = "If it does not come back, deletionPolicy: Release lets the machine go without waiting for it."
+_UNTIL_THEN: Final = (
+    "If it never comes back and the data on its disks may be lost, deletionPolicy: Release lets the machine go without "
+    "waiting for it."
+)
 ASKED_AGAIN: Final = 120.0
 """Seconds after which the HA manager is asked once more to stop a VM."""
 
