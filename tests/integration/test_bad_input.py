@@ -47,6 +47,7 @@ class Subject:
     def __init__(self, runner: asyncio.Runner, server: ApiServer) -> None:
         self._runner = runner
         self._server = server
+        self.kinds: dict[str, str] = {}
 
     def ask(self, method: str, target: str, body: bytes = b"", **headers: str) -> tuple[int, Any]:
         """Send a request, hold the answer to the rules above, and return it."""
@@ -100,6 +101,7 @@ def module_subject() -> Iterator[Subject]:
         for path, body in GOOD.items():
             status, answer = subject.ask("POST", path, json.dumps(body).encode(), Content_Type="application/json")
             assert status == 201, (path, answer)
+            subject.kinds[path] = json.loads(answer)["kind"]
             runner.run(server.settled())
         for path in OBJECTS[:3]:
             collection = path.rpartition("/")[0]
@@ -141,6 +143,13 @@ junk = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
+
+
+def parts_of(path: str) -> tuple[str, str]:
+    """The apiVersion of a path, and the name that the object of `GOOD` has there."""
+    _, root, *rest = path.split("/")
+    version = rest[0] if root == "api" else f"{rest[0]}/{rest[1]}"
+    return version, GOOD[path].get("metadata", {}).get("name", "x")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -315,6 +324,50 @@ DIRECTIVES = [
 @pytest.mark.parametrize("patch", DIRECTIVES, ids=json.dumps)
 def test_directives_in_the_wrong_place(subject: Subject, path: str, patch: Any) -> None:
     subject.ask("PATCH", path, encoded(patch), Content_Type=STRATEGIC)
+
+
+@settings(bounded, max_examples=600)
+@given(what=damaged(), force=st.booleans(), new=st.booleans(), data=st.data())
+def test_strange_configurations_to_apply(
+    subject: Subject, what: tuple[str, Any], force: bool, new: bool, data: st.DataObject
+) -> None:
+    path, body = what
+    version, name = parts_of(path)
+    kind = subject.kinds[path]
+    if isinstance(body, dict):
+        body = {"apiVersion": version, "kind": kind, **body}
+        if isinstance(body.get("metadata"), dict):
+            body["metadata"] = {**body["metadata"], "name": name}
+    part = data.draw(st.sampled_from(["", "", "/status", "/scale"]))
+    target = f"{path}/{'applied' if new else name}{part}?fieldManager=m&force={str(force).lower()}"
+    subject.ask("PATCH", target, encoded(body), Content_Type=APPLY)
+
+
+@pytest.mark.parametrize("path", sorted(GOOD))
+def test_a_configuration_without_content_is_applied_or_refused(subject: Subject, path: str) -> None:
+    version, name = parts_of(path)
+    bare = {"apiVersion": version, "kind": subject.kinds[path]}
+    for body in (bare, {**bare, "metadata": {"name": "bare"}}, {**bare, "metadata": None, "spec": None}):
+        for target in ("bare", name):
+            subject.ask("PATCH", f"{path}/{target}?fieldManager=bare&force=true", encoded(body), Content_Type=APPLY)
+            subject.ask("POST", path, encoded(body), Content_Type="application/json")
+
+
+ACTIONS = {
+    "binding": {"kind": "Binding", "apiVersion": "v1", "target": {"kind": "Node", "name": "x"}},
+    "eviction": {"kind": "Eviction", "apiVersion": "policy/v1"},
+    "resize": {"kind": "Pod", "apiVersion": "v1", "spec": GOOD["/api/v1/namespaces/default/pods"]["spec"]},
+}
+
+
+@settings(bounded, max_examples=100)
+@given(action=st.sampled_from(sorted(ACTIONS)), data=st.data())
+def test_strange_actions_on_pods_in_a_namespace_with_limits(subject: Subject, action: str, data: st.DataObject) -> None:
+    body: Any = {**ACTIONS[action], "metadata": {"name": "x"}}
+    if data.draw(st.booleans()):
+        body = replaced(body, data.draw(st.sampled_from(list(places(body)))), data.draw(junk))
+    method = "PUT" if action == "resize" else "POST"
+    subject.ask(method, f"/api/v1/namespaces/default/pods/x/{action}", encoded(body), Content_Type="application/json")
 
 
 # --- URLs and headers

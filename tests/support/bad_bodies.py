@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.good_objects import ALL_OTHERS
+
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -164,6 +166,7 @@ GOOD: dict[str, dict[str, Any]] = {
         },
     },
 }
+GOOD |= ALL_OTHERS
 OBJECTS = [
     "/api/v1/namespaces/default/configmaps/target",
     "/apis/apps/v1/namespaces/default/deployments/target",

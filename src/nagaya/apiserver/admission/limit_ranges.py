@@ -33,9 +33,9 @@ class LimitRanges(Plugin):
         pod = write.resource.gvr.resource == "pods"
         if write.object is None or write.operation not in ("CREATE", "UPDATE"):
             return []
-        if pod and (write.operation == "UPDATE") != (write.subresource == "resize"):
-            return []
-        if not pod and write.subresource:
+        # Bindings and evictions are created in pods, and resources of a pod change only through `resize`.
+        resized = pod and write.operation == "UPDATE" and write.subresource == "resize"
+        if not resized and (write.subresource or (pod and write.operation == "UPDATE")):
             return []
         if write.old is not None and write.old["metadata"].get("deletionTimestamp"):
             return []

@@ -98,7 +98,9 @@ def _check_kind(
 
 
 def _must_be(value: JsonObject, given: GroupVersionKind, member: str, said: str, right: str) -> ApiError:
-    name = (value.get("metadata") or {}).get("name") or ""
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = name if isinstance(name, str) else ""
     return status.invalid(given.group_kind, name, [field_errors.invalid(member, said, f"must be {right}")])
 
 

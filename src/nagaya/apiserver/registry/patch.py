@@ -118,19 +118,28 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
             now=backend.now(),
             subresource=subresource,
         )
-        if applied is None:
+        if applied is None and live is not None:
             return await copy()
+        applied = start if applied is None else applied
         if validation == "Strict" and duplicates:
             raise status.bad_request(f"error strict decoding YAML: {duplicates[0]}")
         for problem in duplicates if validation == "Warn" else ():
             call.warn(problem)
-        new = resource.complete(applied) if resource.complete else resource.decoder(applied, report=False)[0]
+        try:
+            new = resource.complete(applied) if resource.complete else resource.decoder(applied, report=False)[0]
+        except DecodeError as error:
+            raise malformed(resource.kind, error) from None
         if live is None:
             place(metadata_of(new), call.namespace)
         check_name(call, new)
         return new
 
     return produce
+
+
+def malformed(kind: str, error: DecodeError) -> ApiError:
+    """The refusal of an applied configuration whose types are right and whose texts break the form of their types."""
+    return status.bad_request(f"the applied configuration of {kind} is malformed: {error}")
 
 
 def check_name(call: Call, obj: JsonObject) -> None:

@@ -23,7 +23,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.patch.door import PatchType, apply_patch, undecodable
 from nagaya.apiserver.registry.body import read_object, strict
 from nagaya.apiserver.registry.call import Call
-from nagaya.apiserver.registry.patch import check_name, patch_type
+from nagaya.apiserver.registry.patch import check_name, malformed, patch_type
 from nagaya.apiserver.registry.read import get
 from nagaya.apiserver.registry.resource import Subresource
 from nagaya.apiserver.registry.strategy import Strategy
@@ -119,7 +119,10 @@ class _Scale:
                 now=call.backend.now(),
                 subresource="scale",
             )
-            return live if applied is None else _decode(applied, report=False)[0]
+            try:
+                return live if applied is None else _decode(applied, report=False)[0]
+            except DecodeError as error:
+                raise malformed(KIND.kind, error) from None
 
         return wish
 

@@ -142,7 +142,7 @@ def _make_selector(obj: JsonObject) -> None:
     given = (template.get("metadata") or {}).get("labels")
     labels = {**(given or {})}
     for name in _NAME_LABELS:
-        labels.setdefault(name, metadata["name"])
+        labels.setdefault(name, metadata.get("name") or "")
     for name in _UID_LABELS:
         labels.setdefault(name, metadata["uid"])
     if not metadata.get("labels") or metadata["labels"] is given:
