@@ -22,6 +22,10 @@ from nagaya.pki.usages import Usage
 BACKDATE: Final = timedelta(minutes=5)
 AUTHORITY_VALIDITY: Final = timedelta(days=3650)
 LEAF_VALIDITY: Final = timedelta(days=365)
+LARGEST: Final = 256 << 10
+"""Bytes of a PEM text from a user."""
+MOST: Final = 64
+"""Certificates in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,21 @@ def to_pem(certificate: x509.Certificate) -> bytes:
 def load(text: bytes) -> list[x509.Certificate]:
     """All certificates of a PEM text, in order. Raises ValueError if there is none."""
     return [*_loaded(text)]
+
+
+def reencoded(text: bytes) -> bytes:
+    """The certificates of a PEM text and nothing else of it. Raises ValueError if there is none, or if there are too
+    many.
+
+    What users provide becomes a file of a program only like this: a text that means something else to another reader,
+    such as a kubeconfig in front of a certificate, does not get there.
+    """
+    if len(text) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST >> 10} KiB")
+    found = load(text)
+    if len(found) > MOST:
+        raise ValueError(f"it has {len(found)} certificates, and at most {MOST} are accepted")
+    return b"".join(map(to_pem, found))
 
 
 @lru_cache(maxsize=1024)  # controllers look at the same ones at every turn; they never change, and are no secret

@@ -35,8 +35,8 @@ class KeyAlgorithm(StrEnum):
 
 
 _CURVES: Final = {KeyAlgorithm.ECDSA_P256: ec.SECP256R1, KeyAlgorithm.ECDSA_P384: ec.SECP384R1}
-_RSA_LIMIT: Final = 16384
-"""Bits of the longest RSA key that is taken: OpenSSL works with no longer ones."""
+RSA_BITS: Final = range(2048, 8192 + 1)
+"""Accepted lengths of an RSA key. Shorter ones can be broken, and a signature with a longer one takes seconds."""
 _RSA_BITS: Final = {KeyAlgorithm.RSA_2048: 2048, KeyAlgorithm.RSA_3072: 3072, KeyAlgorithm.RSA_4096: 4096}
 
 
@@ -91,7 +91,7 @@ def _fits(numbers: rsa.RSAPrivateNumbers) -> bool:
     p, q, d, public = numbers.p, numbers.q, numbers.d, numbers.public_numbers
     if min(p, q) < 3 or not p & q & public.e & 1 or p * q != public.n:
         return False
-    if public.n.bit_length() > _RSA_LIMIT or not 1 < public.e < public.n or not 1 < d < public.n:
+    if public.n.bit_length() > RSA_BITS[-1] or not 1 < public.e < public.n or not 1 < d < public.n:
         return False
     return (
         d * public.e % (p - 1) == 1
@@ -128,6 +128,16 @@ def _public(block: pem.Block) -> PublicKey:
         return checked_public(serialization.load_pem_public_key(pem.encode(block.label, block.data)))
     except (ValueError, UnsupportedAlgorithm):
         raise ValueError(f"the {block.label} block does not hold a readable ECDSA or RSA key") from None
+
+
+def weakness(key: PublicKey) -> str:
+    """Why a key must not be used for a cluster; empty if it may."""
+    if isinstance(key, rsa.RSAPublicKey):
+        fits = key.key_size in RSA_BITS
+        return "" if fits else f"an RSA key of {key.key_size} bits, not of {RSA_BITS[0]} to {RSA_BITS[-1]}"
+    if key.curve.name not in ("secp256r1", "secp384r1", "secp521r1"):
+        return "an ECDSA key on another curve than P-256, P-384 or P-521"
+    return ""
 
 
 def checked_public(key: object) -> PublicKey:

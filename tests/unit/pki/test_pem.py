@@ -33,3 +33,14 @@ def test_broken_blocks_are_skipped() -> None:
 
 def test_a_block_ends_with_its_own_label() -> None:
     assert list(pem.blocks(b"-----BEGIN A-----\nAAAA\n-----END B-----\n")) == []
+
+
+def test_beginnings_without_an_end_are_read_once_each() -> None:
+    # A search for the end of each of them would take hours.
+    assert list(pem.blocks(b"-----BEGIN A-----\n" * 500_000)) == []
+    assert list(pem.blocks(b"".join(b"-----BEGIN %d-----\nX: y\n" % each for each in range(200_000)))) == []
+
+
+def test_a_block_within_another_is_read() -> None:
+    text = b"-----BEGIN A-----\nAAAA\n" + pem.encode("B", b"x") + b"-----END A-----\n"
+    assert [each.label for each in pem.blocks(text)] == ["B"]

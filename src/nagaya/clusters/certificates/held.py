@@ -87,34 +87,46 @@ def held(secret: ClusterSecret, purpose: Purpose, material: Material) -> Held:
 
 
 def _pair(data: Mapping[str, str], material: Material) -> KeyPair:
+    """What the Secret holds, read and encoded again: whatever else is in its texts does not become part of a file."""
+    text = _required(data, CERTIFICATE)
     key = b"" if material is Material.FOREIGN_AUTHORITY else _decoded(data, KEY)
-    pair = KeyPair(_required(data, CERTIFICATE), key)
-    if any(block.label.endswith("PRIVATE KEY") for block in pem.blocks(pair.certificate)):
+    for name, each in ((CERTIFICATE, text), (KEY, key)):
+        if len(each) > certificates.LARGEST or sum(1 for _ in pem.blocks(each)) > certificates.MOST:
+            raise _Unusable(
+                f"{name} has more than {certificates.LARGEST >> 10} KiB or {certificates.MOST} PEM blocks. "
+                "Leave only what is needed."
+            )
+    if any(block.label.endswith("PRIVATE KEY") for block in pem.blocks(text)):
         # It goes to every machine of the cluster.
         raise _Unusable(f"{CERTIFICATE} holds a private key. Move that to {KEY}.")
-    if not pair.key and material in (Material.CLIENT, Material.SERVICE_ACCOUNTS):
+    if not key and material in (Material.CLIENT, Material.SERVICE_ACCOUNTS):
         raise _Unusable(f"it has no {KEY}. Put the private key there, as PEM.")
+    private = _key(key) if key else None
     if material is Material.SERVICE_ACCOUNTS:
-        _check_service_accounts(pair)
+        public = _service_accounts(text, private)
     else:
-        _check_certificate(pair, material)
-    return pair
+        public = _certificates(text, private, material)
+    return KeyPair(public, b"" if private is None else keys.to_pem(private))
 
 
-def _check_service_accounts(pair: KeyPair) -> None:
+def _service_accounts(text: bytes, private: keys.PrivateKey | None) -> bytes:
     try:
-        verifying = keys.load_public(pair.certificate)
+        verifying = keys.load_public(text)
     except ValueError as error:
         raise _Unusable(f"{CERTIFICATE}: {error}. Put the public key of service accounts there, as PEM.") from error
-    if _key(pair).public_key() not in verifying:
+    if private is None or private.public_key() not in verifying:
         raise _Unusable(
             f"{KEY} does not belong to the public key in {CERTIFICATE}. Put both halves of one key there, as PEM."
         )
+    for each in verifying:
+        _expect_strong(each, CERTIFICATE)
+    return b"".join(map(keys.public_to_pem, verifying))
 
 
-def _check_certificate(pair: KeyPair, material: Material) -> None:
+def _certificates(text: bytes, private: keys.PrivateKey | None, material: Material) -> bytes:
     try:
-        first = certificates.load(pair.certificate)[0]
+        found = certificates.reencoded(text)
+        first = certificates.load(found)[0]
         public = keys.checked_public(first.public_key())
         is_authority = _is_authority(first)
     except ValueError as error:
@@ -124,20 +136,29 @@ def _check_certificate(pair: KeyPair, material: Material) -> None:
             f"{CERTIFICATE}: {first.subject.rfc4514_string()} is not a certificate authority. "
             f"Put the certificate of one there, as PEM."
         )
-    if pair.key and _key(pair).public_key() != public:
+    if private is not None and private.public_key() != public:
         raise _Unusable(
             f"{KEY} does not belong to the certificate in {CERTIFICATE}. Put the private key of that certificate "
             f"there, or remove {KEY} if somebody else keeps it."
             if material is not Material.CLIENT
             else f"{KEY} does not belong to the certificate in {CERTIFICATE}. Put the private key of that one there."
         )
+    _expect_strong(public, CERTIFICATE)
+    return found
 
 
-def _key(pair: KeyPair) -> keys.PrivateKey:
+def _key(text: bytes) -> keys.PrivateKey:
     try:
-        return keys.load(pair.key)
+        found = keys.load(text)
     except ValueError as error:
         raise _Unusable(f"{KEY}: {error}. Put the private key there, as PEM.") from error
+    _expect_strong(found.public_key(), KEY)
+    return found
+
+
+def _expect_strong(key: keys.PublicKey, name: str) -> None:
+    if weakness := keys.weakness(key):
+        raise _Unusable(f"{name} has {weakness}. Put another there.")
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:

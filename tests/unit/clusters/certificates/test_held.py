@@ -4,11 +4,12 @@ import itertools
 from collections.abc import Mapping
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.clusters.certificates.held import held
 from nagaya.clusters.certificates.wanted import Material
-from nagaya.pki import certificates, keys
+from nagaya.pki import certificates, keys, pem
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from support.certificates import ACCOUNTS, AUTHORITY, PAIR, secret
@@ -20,6 +21,11 @@ LEAF, LEAF_KEY = AUTHORITY.issue_pair(CertificateSpec("kube-apiserver-etcd-clien
 LEAF_PAIR = {"tls.crt": certificates.to_pem(LEAF), "tls.key": keys.to_pem(LEAF_KEY)}
 STRANGE = keys.to_pem(keys.generate())
 CA = Purpose.CLUSTER_AUTHORITY
+PAIR_DATA = {"tls.crt": PAIR.certificate, "tls.key": PAIR.key}
+_SHORT = rsa.generate_private_key(65537, 1024)
+SHORT = keys.to_pem(_SHORT)
+WEAK_CERTIFICATE = CertificateAuthority.create("kubernetes", CLOCK, _SHORT).certificate_pem
+ODD_CURVE = keys.to_pem(ec.generate_private_key(ec.SECP256K1()))
 
 
 def problem(data: Mapping[str, bytes], material: Material = Material.AUTHORITY, purpose: Purpose = CA) -> str:
@@ -132,3 +138,62 @@ def test_no_key_is_ever_shown(certificate: str, key: str, material: Material) ->
         assert "PRIVATE KEY-----" not in shown
         # The rest of a key of an elliptic curve is its public half.
         assert pem.decode().splitlines()[1] not in shown
+
+
+KUBECONFIG = b"""apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "https://127.0.0.1"}}]
+users: [{name: x, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, id]}}}]
+# """
+
+
+def test_what_stands_around_certificates_and_keys_is_dropped() -> None:
+    around = {name: KUBECONFIG + text.replace(b"\n", b"\r\n") + KUBECONFIG for name, text in PAIR_DATA.items()}
+    for data, material in (
+        (around, Material.AUTHORITY),
+        ({"tls.crt": KUBECONFIG + b"\n" + PAIR.certificate, "tls.key": PAIR.key}, Material.AUTHORITY),
+        ({"tls.crt": KUBECONFIG + b"\n" + PAIR.certificate}, Material.FOREIGN_AUTHORITY),
+        (
+            {"tls.crt": KUBECONFIG + b"\n" + ACCOUNTS.certificate, "tls.key": KUBECONFIG + b"\n" + ACCOUNTS.key},
+            Material.SERVICE_ACCOUNTS,
+        ),
+        ({name: KUBECONFIG + b"\n" + text for name, text in LEAF_PAIR.items()}, Material.CLIENT),
+    ):
+        found = held(secret(CA, data), CA, material)
+        for text in (found.pair.certificate, found.pair.key):
+            assert b"exec" not in text
+            assert text == b"".join(pem.encode(each.label, each.data) for each in pem.blocks(text))
+            assert all(not each.headers for each in pem.blocks(text))
+
+
+def test_blocks_that_are_no_certificates_are_dropped() -> None:
+    hidden = (
+        pem.encode("X509 CRL", b"x") + b"-----BEGIN CERTIFICATE-----\nkind: Config\n\n!\n-----END CERTIFICATE-----\n"
+    )
+    found = held(secret(CA, {"tls.crt": hidden + PAIR.certificate, "tls.key": PAIR.key}), CA, Material.AUTHORITY)
+    assert found.pair == PAIR
+
+
+def test_what_was_encoded_by_nagaya_stays_as_it_is() -> None:
+    assert held(secret(CA), CA, Material.AUTHORITY).pair == PAIR
+    accounts = secret(Purpose.SERVICE_ACCOUNTS)
+    assert held(accounts, Purpose.SERVICE_ACCOUNTS, Material.SERVICE_ACCOUNTS).pair == ACCOUNTS
+
+
+@subtest_cases(
+    ("data", "words"),
+    [
+        ({"tls.crt": PAIR.certificate + b"#" * (256 << 10)}, "tls.crt has more than 256 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate * 65}, "tls.crt has more than 256 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate, "tls.key": PAIR.key * 65}, "tls.key has more than 256 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate, "tls.key": SHORT}, "tls.key has an RSA key of 1024 bits, not of 2048 to 8192"),
+        ({"tls.crt": PAIR.certificate, "tls.key": ODD_CURVE}, "tls.key has an ECDSA key on another curve than P-256"),
+        ({"tls.crt": WEAK_CERTIFICATE}, "tls.crt has an RSA key of 1024 bits"),
+    ],
+)
+def test_sizes_and_kinds_of_keys_are_bounded(data: Mapping[str, bytes], words: str) -> None:
+    found = problem(data)
+    assert found.startswith("Secret fleet/harbour-ca: ")
+    assert words in found

@@ -16,6 +16,7 @@ from nagaya.kube.client import Client
 from nagaya.kube.credentials import Proof
 from nagaya.kube.errors import NotFound
 from nagaya.kube.tls import context_for
+from nagaya.pki import certificates, keys
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.key_pair import KeyPair
 from nagaya.world import World
@@ -60,7 +61,7 @@ async def _postgresql(client: Client, store: DataStore, world: World) -> Driver:
         password = (await _read(client, spec.basic_auth.password)).decode().strip()
     context, trusted = None, b""
     if spec.tls is not None:
-        trusted = await _read(client, spec.tls.certificate_authority.certificate)
+        trusted = certificates.reencoded(await _read(client, spec.tls.certificate_authority.certificate))
         pair = None if spec.tls.client_certificate is None else await _pair(client, spec.tls)
         proof = Proof(authority=trusted, pair=None if pair is None else (pair.certificate, pair.key))
         context = context_for(proof, insecure=False)
@@ -71,7 +72,7 @@ async def _pair(client: Client, tls: StoreTls) -> KeyPair:
     assert tls.client_certificate is not None
     references = (tls.client_certificate.certificate, tls.client_certificate.private_key)
     certificate, key = [await _read(client, each) for each in references]
-    return KeyPair(certificate, key)
+    return KeyPair(certificates.reencoded(certificate), keys.to_pem(keys.load(key)))
 
 
 async def _read(client: Client, reference: SecretKeyReference) -> bytes:
