@@ -91,4 +91,4 @@ def plain() -> Tenancy:
 
 def full() -> Tenancy:
     """What comes of saying everything."""
-    return tenancy(FULL, SQL, encryption_hash="abc", management_cidrs=("192.0.2.1/32", "fd00::1/128"))
+    return tenancy(FULL, SQL, encryption=b"abc", management_cidrs=("192.0.2.1/32", "fd00::1/128"))

@@ -111,7 +111,7 @@ def seen(plane: HostedControlPlane | None = None, *, authorities: bool = True, *
         kubeconfig_plan=KubeconfigPlan(),
         store=data_store(),
         store_reached=True,
-        encryption_hash="",
+        encryption=b"",
         encryption_problem="",
         objects={},
         service=service(),

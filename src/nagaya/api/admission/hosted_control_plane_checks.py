@@ -8,7 +8,10 @@ from nagaya.api.admission.content import Content, items, mapping, text, texts
 from nagaya.api.admission.field_error import FieldError, forbidden, invalid
 from nagaya.api.admission.hosted_control_plane_network import check_network, parse_ranges
 from nagaya.api.admission.metadata_checks import check_metadata
+from nagaya.api.controlplane.argument_values import ADMISSION_PLUGINS
 from nagaya.api.controlplane.hosted_arguments import PLACES, refused
+from nagaya.api.controlplane.hosted_components import AUDIT_POLICY_FIELDS
+from nagaya.api.controlplane.hosted_issuers import issuer_problems
 
 
 def check_settings(spec: Content, field: str) -> Iterator[FieldError]:
@@ -16,9 +19,7 @@ def check_settings(spec: Content, field: str) -> Iterator[FieldError]:
     masks = {text(each, "name") for each in items(spec, "controllerManager", "extraArgs")}
     sized = any(name.startswith("node-cidr-mask-size") for name in masks)
     yield from check_network(mapping(spec, "network"), f"{field}.network", sized=sized)
-    for place, program in PLACES.items():
-        yield from _arguments(items(spec, *place, "extraArgs"), program, ".".join((field, *place, "extraArgs")))
-    yield from _plugins(mapping(spec, "apiServer", "admissionPlugins"), f"{field}.apiServer.admissionPlugins")
+    yield from check_untrusted(spec, field)
     for path in (("podMetadata",), ("service", "metadata")):
         yield from check_metadata(mapping(spec, "deployment", *path), ".".join((field, "deployment", *path)))
     sources = texts(spec, "deployment", "service", "loadBalancerSourceRanges")
@@ -26,17 +27,36 @@ def check_settings(spec: Content, field: str) -> Iterator[FieldError]:
     yield from problems
 
 
+def check_untrusted(spec: Content, field: str) -> Iterator[FieldError]:
+    """What is wrong with settings that reach command lines, files and pods. The controllers leave out the same parts,
+    so that they have no effect where admission is absent."""
+    for place, program in PLACES.items():
+        yield from _arguments(items(spec, *place, "extraArgs"), program, ".".join((field, *place, "extraArgs")))
+    yield from _plugins(mapping(spec, "apiServer", "admissionPlugins"), f"{field}.apiServer.admissionPlugins")
+    for index, entry in enumerate(items(spec, "apiServer", "authentication", "jwt")):
+        for path, why in issuer_problems(entry):
+            yield forbidden(f"{field}.apiServer.authentication.jwt[{index}].{path}", why)
+    if unknown := mapping(spec, "apiServer", "audit", "policy").keys() - AUDIT_POLICY_FIELDS - {"apiVersion", "kind"}:
+        detail = f"has {len(unknown)} fields that are not accepted. Accepted are: {', '.join(AUDIT_POLICY_FIELDS)}"
+        yield forbidden(f"{field}.apiServer.audit.policy", detail)
+
+
 def _arguments(arguments: Sequence[Content], program: str, field: str) -> Iterator[FieldError]:
-    names = [text(each, "name") for each in arguments]
-    for index, name in enumerate(names):
-        if name.startswith("-") or "=" in name or name != name.strip():
-            detail = "must be the name of a flag without dashes in front, with its value in the field value"
-            yield invalid(f"{field}[{index}].name", name, detail)
-    for index, why in refused(program, names):
-        yield forbidden(f"{field}[{index}].name", f"--{names[index].lstrip('-')} is set by Nagaya: {why}")
+    given = [(text(each, "name"), text(each, "value")) for each in arguments]
+    for each in refused(program, given):
+        where = f"{field}[{each.index}].{each.part}"
+        is_name = each.part == "name"
+        yield forbidden(where, each.reason) if is_name else invalid(where, given[each.index][1], each.reason)
 
 
 def _plugins(plugins: Content, field: str) -> Iterator[FieldError]:
+    for where in ("enable", "disable"):
+        if unknown := set(texts(plugins, where)) - ADMISSION_PLUGINS:
+            detail = (
+                f"has {len(unknown)} plugins that are not accepted: they are unknown or read a file. Accepted are: "
+                f"{', '.join(sorted(ADMISSION_PLUGINS))}"
+            )
+            yield forbidden(f"{field}.{where}", detail)
     both = sorted(set(texts(plugins, "enable")) & set(texts(plugins, "disable")))
     if both:
         yield invalid(f"{field}.disable", both, "must not name plugins that are in enable")

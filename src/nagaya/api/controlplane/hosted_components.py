@@ -11,6 +11,10 @@ from nagaya.api.model import Model, doc, rule
 _QUANTITY: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
+AUDIT_POLICY_FIELDS: Final = ("omitManagedFields", "omitStages", "rules")
+"""Fields of an audit policy: the file that is made of it holds nothing else."""
+MOST_AUDIT_BACKUPS, MOST_AUDIT_MEGABYTES = 50, 200
+"""With both, audit logs of one control plane take 10 GB of the disk that tenants share."""
 POD_SECURITY_LEVELS: Final = ("privileged", "baseline", "restricted")
 
 Quantity = Annotated[
@@ -22,9 +26,9 @@ NO_AMOUNTS: Final[Amounts] = {}
 ExtraArguments = Annotated[
     tuple[Argument, ...],
     doc(
-        "Arguments that the program is started with, beside those that Nagaya gives it. One of the same name replaces "
-        "Nagaya's, except where the control plane would not work or not be isolated any more: such an argument is "
-        "refused. A name may be given several times if the program takes it so.",
+        "Arguments that the program is started with, beside those that Nagaya gives it; one of the same name replaces "
+        "Nagaya's default. Only arguments that cannot reach files, connections or other tenants are accepted, each "
+        "once and with bounds for its value: the documentation of hosted control planes lists them.",
         list_type="map",
         list_map_keys=["name", "value"],
         minItems=1,
@@ -77,7 +81,8 @@ class AdmissionPlugins(Model):
     enable: Annotated[
         tuple[Annotated[str, doc("The name of a plugin.", minLength=1, maxLength=64)], ...],
         doc(
-            "Plugins that are on beside those that Kubernetes has on by default. NodeRestriction is always on.",
+            "Plugins that are on beside those that Kubernetes has on by default. NodeRestriction is always on. Plugins "
+            "that read a file, such as ImagePolicyWebhook, are not accepted.",
             list_type="set",
             minItems=1,
             maxItems=64,
@@ -129,9 +134,12 @@ class Audit(Model):
         ),
     ] = {}
     max_age_days: Annotated[int | None, doc("Days after which a log is removed. 30 if left out.", minimum=1)] = None
-    max_backups: Annotated[int | None, doc("How many old logs are kept. 10 if left out.", minimum=1)] = None
+    max_backups: Annotated[
+        int | None, doc("How many old logs are kept. 10 if left out.", minimum=1, maximum=MOST_AUDIT_BACKUPS)
+    ] = None
     max_size_megabytes: Annotated[
-        int | None, doc("The size at which a new log is begun. 100 if left out.", minimum=1)
+        int | None,
+        doc("The size at which a new log is begun. 100 if left out.", minimum=1, maximum=MOST_AUDIT_MEGABYTES),
     ] = None
 
 
@@ -163,8 +171,8 @@ class Authentication(Model):
         tuple[Mapping[str, Any], ...],
         doc(
             "Issuers whose tokens are accepted, each with issuer, claimMappings and so on as in the jwt list of an "
-            "AuthenticationConfiguration of apiserver.config.k8s.io/v1. The flags --oidc-* are not for this: they "
-            "cannot be used together with it.",
+            "AuthenticationConfiguration of apiserver.config.k8s.io/v1. URLs must begin with https:// and must not "
+            "lead to the machine itself or to a metadata service.",
             list_type="atomic",
             minItems=1,
             maxItems=64,

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from nagaya.api.admission.field_error import aggregate
+from nagaya.api.admission.hosted_control_plane_checks import check_untrusted
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.data_store import ETCD, POSTGRESQL, DataStore
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
+from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
 from nagaya.api.controlplane.hosted_status import DataStoreUse
 from nagaya.clusters.certificates.plan import Verdict as Authority
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
@@ -176,6 +181,12 @@ def missing(needed: Iterable[Verdict]) -> Verdict | None:
         if not each.done:
             return Verdict(False, reason, each.message)
     return None
+
+
+def left_out(plane: HostedControlPlane) -> str:
+    """Which settings have no effect because admission would have refused them; empty if none."""
+    problems = [*check_untrusted(msgspec.to_builtins(plane.spec), "spec")]
+    return f"Settings that are not accepted have no effect: {aggregate(problems)}." if problems else ""
 
 
 def without_api(api: Verdict) -> Verdict:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final
 
+from nagaya.api.controlplane.argument_values import ADMISSION_PLUGINS
 from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
+from nagaya.api.controlplane.hosted_components import MOST_AUDIT_BACKUPS, MOST_AUDIT_MEGABYTES
 from nagaya.api.controlplane.hosted_kubelet import DEFAULT_ADDRESS_TYPES
 from nagaya.controlplane.hosted.components import configuration
 from nagaya.controlplane.hosted.components.arguments import merged
@@ -45,8 +47,9 @@ def arguments(facts: TenantFacts) -> tuple[str, ...]:
         ),
         "service-cluster-ip-range": ",".join(facts.network.service_cidrs),
     }
-    if disabled := facts.settings.api_server.admission_plugins.disable:
-        fixed["disable-admission-plugins"] = ",".join(disabled)
+    disabled = facts.settings.api_server.admission_plugins.disable
+    if accepted := [each for each in disabled if each in ADMISSION_PLUGINS and each != ALWAYS_ON]:
+        fixed["disable-admission-plugins"] = ",".join(accepted)
     return merged(KUBE_APISERVER, fixed, _defaults(facts), facts.settings.api_server.extra_args)
 
 
@@ -102,8 +105,8 @@ def _configuration(facts: TenantFacts) -> dict[str, str]:
     found = {
         "admission-control-config-file": f"{folder}/{configuration.ADMISSION}",
         "audit-log-maxage": str(audit.max_age_days or _AUDIT_DAYS),
-        "audit-log-maxbackup": str(audit.max_backups or _AUDIT_BACKUPS),
-        "audit-log-maxsize": str(audit.max_size_megabytes or _AUDIT_MEGABYTES),
+        "audit-log-maxbackup": str(min(audit.max_backups or _AUDIT_BACKUPS, MOST_AUDIT_BACKUPS)),
+        "audit-log-maxsize": str(min(audit.max_size_megabytes or _AUDIT_MEGABYTES, MOST_AUDIT_MEGABYTES)),
         "audit-log-path": f"{facts.folders.logs}/{AUDIT_LOG}",
         "audit-policy-file": f"{folder}/{configuration.AUDIT_POLICY}",
         "authentication-config": f"{folder}/{configuration.AUTHENTICATION}",
@@ -117,7 +120,7 @@ def _configuration(facts: TenantFacts) -> dict[str, str]:
 
 def _plugins(facts: TenantFacts) -> list[str]:
     wanted = facts.settings.api_server.admission_plugins.enable
-    return [ALWAYS_ON, *(each for each in wanted if each != ALWAYS_ON)]
+    return [ALWAYS_ON, *(each for each in wanted if each in ADMISSION_PLUGINS and each != ALWAYS_ON)]
 
 
 def _defaults(facts: TenantFacts) -> dict[str, str]:

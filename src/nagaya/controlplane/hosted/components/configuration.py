@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import yaml
 
-from nagaya.api.controlplane.hosted_components import PodSecurity
+from nagaya.api.controlplane.hosted_components import AUDIT_POLICY_FIELDS, PodSecurity
+from nagaya.api.controlplane.hosted_issuers import issuer_problems
 from nagaya.controlplane.hosted.components.audit_policy import POLICY
 from nagaya.controlplane.hosted.components.facts import TenantFacts, TunnelFacts
+from nagaya.pki import certificates
 
 ADMISSION: Final = "admission.yaml"
 AUDIT_POLICY: Final = "audit-policy.yaml"
@@ -53,14 +55,24 @@ def authentication(jwt: tuple[Mapping[str, Any], ...] = ()) -> dict[str, Any]:
         "kind": "AuthenticationConfiguration",
         "anonymous": {"enabled": True, "conditions": [{"path": path} for path in ANONYMOUS_PATHS]},
     }
-    if jwt:
-        found["jwt"] = [*jwt]
+    # An issuer that admission refuses is left out, whether or not admission has seen it.
+    if accepted := [_issuer(each) for each in jwt if not any(issuer_problems(each))]:
+        found["jwt"] = accepted
     return found
+
+
+def _issuer(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry whose certificates were read and encoded again. Raises ValueError if they are none."""
+    issuer = dict(entry["issuer"])
+    if bundle := issuer.get("certificateAuthority"):
+        issuer["certificateAuthority"] = certificates.reencoded(bundle.encode()).decode()
+    return {**entry, "issuer": issuer}
 
 
 def audit_policy(own: Mapping[str, Any]) -> dict[str, Any]:
     """The user's Policy, or ours."""
-    return {**(own or POLICY), "apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+    rules = {name: own[name] for name in AUDIT_POLICY_FIELDS if name in own}
+    return {**(rules or POLICY), "apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
 
 
 def admission(security: PodSecurity) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.controlplane.hosted.components.ciphers import CIPHER_SUITES
+from nagaya.api.controlplane.argument_values import CIPHER_SUITES
 from nagaya.controlplane.hosted.components.facts import LOOPBACK
 from nagaya.pki.kubeadm.authorities import ETCD
 from nagaya.pki.kubeadm.layout import certificate_file, key_file

@@ -20,7 +20,7 @@ from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.controlplane.hosted.control_plane.plan import Plan
 from nagaya.controlplane.hosted.control_plane.seen import Seen
 from nagaya.controlplane.hosted.host.processes import BALANCER
-from nagaya.controlplane.hosted.phases import Verdict
+from nagaya.controlplane.hosted.phases import Verdict, left_out
 from nagaya.kube.conditions import condition
 
 PROGRAMS: Final = {
@@ -149,9 +149,10 @@ def _of_programs(seen: Seen, planned: Plan, components: Sequence[ComponentStatus
     if balancer is not None and balancer.state != RUNNING:
         failing.append(BALANCER)
     if failing:
-        yield condition(Type.COMPONENTS_READY, False, Reason.NOT_READY, f"Not ready: {', '.join(failing)}.")
+        message = f"Not ready: {', '.join(failing)}. {left_out(seen.plane)}".strip()
+        yield condition(Type.COMPONENTS_READY, False, Reason.NOT_READY, message)
     else:
-        yield condition(Type.COMPONENTS_READY, True, Reason.READY)
+        yield condition(Type.COMPONENTS_READY, True, Reason.READY, left_out(seen.plane))
 
 
 def _of_program(seen: Seen, planned: Plan, type: Type, component: ComponentStatus | None) -> Condition:

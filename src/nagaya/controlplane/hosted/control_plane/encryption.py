@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
 from nagaya.clusters.certificates.held import CLUSTER_SECRETS, ClusterSecret
+from nagaya.controlplane.hosted.components import encryption_config
 from nagaya.controlplane.hosted.components.configuration import ENCRYPTION
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
@@ -52,7 +53,12 @@ class EncryptionSecrets:
             content = base64.b64decode(secret.data.get(ENCRYPTION, ""), validate=True)
         except binascii.Error:
             content = b""
-        return content, "" if content else f"{where} has no {ENCRYPTION}. Put it there."
+        if not content:
+            return b"", f"{where} has no {ENCRYPTION}. Put it there."
+        try:
+            return encryption_config.reencoded(content), ""
+        except ValueError as error:
+            return b"", f"{where} has a {ENCRYPTION} that cannot be used: {error}. Correct it."
 
     async def forget(self, uid: str) -> None:
         """A control plane is gone, or names none any more."""

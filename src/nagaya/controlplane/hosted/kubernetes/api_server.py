@@ -6,6 +6,7 @@ from typing import Final
 
 from nagaya.api.controlplane.hosted_arguments import KINE, KONNECTIVITY_SERVER, KUBE_APISERVER
 from nagaya.controlplane.hosted.components import api_server, kine, konnectivity
+from nagaya.controlplane.hosted.components.configuration import ENCRYPTION as ENCRYPTION_FILE
 from nagaya.controlplane.hosted.components.facts import KineStore, TunnelFacts
 from nagaya.controlplane.hosted.kubernetes import names
 from nagaya.controlplane.hosted.kubernetes.images import image
@@ -130,9 +131,10 @@ def _volumes(tenancy: Tenancy, files: list[str], *, shares_sockets: bool) -> lis
         {"name": "configuration", "configMap": {"name": names.object_name(tenancy.name, CONFIGURATION)}},
         empty_volume(_LOGS, limit=f"{megabytes}Mi"),
     ]
-    encryption = tenancy.facts.settings.api_server.encryption
-    if encryption is not None:
-        secret = {"secretName": encryption.config_secret_ref.name, "defaultMode": 0o440}
+    if tenancy.facts.settings.api_server.encryption is not None:
+        # Not the user's own Secret: it may change after it was checked, and may hold more.
+        items = [{"key": ENCRYPTION_FILE, "path": ENCRYPTION_FILE}]
+        secret = {"secretName": names.object_name(tenancy.name, KUBE_APISERVER), "defaultMode": 0o440, "items": items}
         found.append({"name": _ENCRYPTION, "secret": secret})
     if shares_sockets:
         found.append(empty_volume(_SOCKETS, memory=True))

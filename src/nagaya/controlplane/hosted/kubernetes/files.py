@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nagaya.api.cluster.secrets import TYPE
 from nagaya.api.controlplane.hosted_arguments import KINE, KUBE_APISERVER
 from nagaya.controlplane.hosted.components import kine, needs
+from nagaya.controlplane.hosted.components.configuration import ENCRYPTION
 from nagaya.controlplane.hosted.components.facts import KineStore
 from nagaya.controlplane.hosted.kubernetes import names
 from nagaya.controlplane.hosted.kubernetes.api_server import CONFIGURATION
@@ -22,7 +23,10 @@ def planned(tenancy: Tenancy) -> Iterator[Planned]:
     body = {**metadata(tenancy, KUBE_APISERVER), "data": tenancy.configuration()}
     yield Planned(CONFIG_MAPS, tenancy.namespace, names.object_name(tenancy.name, CONFIGURATION), body)
     for program in needs.needed(tenancy.facts):
-        yield _secret(tenancy, program, {secret_key(file): data for file, data in tenancy.needed(program).items()})
+        content = {secret_key(file): data for file, data in tenancy.needed(program).items()}
+        if program == KUBE_APISERVER and tenancy.encryption:
+            content[ENCRYPTION] = tenancy.encryption
+        yield _secret(tenancy, program, content)
     if isinstance(tenancy.facts.store, KineStore):
         secrets = kine.environment(tenancy.facts.store)
         yield _secret(tenancy, KINE, {name: value.encode() for name, value in secrets.items()})

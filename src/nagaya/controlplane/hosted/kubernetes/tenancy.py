@@ -97,8 +97,8 @@ class Tenancy:
     facts: TenantFacts
     files: Mapping[str, bytes] = field(repr=False)
     """Certificates, keys and kubeconfigs, by kubeadm's names below the folder of certificates."""
-    encryption_hash: str = ""
-    """Of the user's Secret with the EncryptionConfiguration, so that another one is noticed."""
+    encryption: bytes = field(repr=False, default=b"")
+    """The EncryptionConfiguration, as it was read from the user's Secret and encoded again."""
     management_cidrs: tuple[str, ...] = ()
     """Addresses of the management cluster's own API, which no tenant shall reach."""
 
@@ -129,7 +129,8 @@ class Tenancy:
             digest.update(_framed("configuration", name, content.encode()))
         if isinstance(self.facts.store, KineStore):
             digest.update(_framed("kine", "endpoint", self.facts.store.endpoint.encode()))
-        digest.update(_framed("encryption", "hash", self.encryption_hash.encode()))
+        encryption = hashlib.sha256(self.encryption).hexdigest() if self.encryption else ""
+        digest.update(_framed("encryption", "hash", encryption))
         return digest.hexdigest()
 
 

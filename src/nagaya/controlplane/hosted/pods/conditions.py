@@ -18,7 +18,7 @@ from nagaya.api.controlplane.hosted_status import RUNNING, ComponentStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import NOT_PAUSED
 from nagaya.controlplane.hosted.control_plane.conditions import deleting, of_phase
-from nagaya.controlplane.hosted.phases import Verdict
+from nagaya.controlplane.hosted.phases import Verdict, left_out
 from nagaya.controlplane.hosted.pods.plan import Plan
 from nagaya.controlplane.hosted.pods.seen import Seen
 from nagaya.kube.conditions import condition
@@ -94,9 +94,10 @@ def _of_programs(seen: Seen, planned: Plan, components: Sequence[ComponentStatus
         if told.status != "True" and told.reason != Reason.NOT_USED:
             failing.append(program)
     if failing:
-        yield condition(Type.COMPONENTS_READY, False, Reason.NOT_READY, f"Not ready: {', '.join(failing)}.")
+        message = f"Not ready: {', '.join(failing)}. {left_out(seen.plane)}".strip()
+        yield condition(Type.COMPONENTS_READY, False, Reason.NOT_READY, message)
     else:
-        yield condition(Type.COMPONENTS_READY, True, Reason.READY)
+        yield condition(Type.COMPONENTS_READY, True, Reason.READY, left_out(seen.plane))
 
 
 def _of_program(seen: Seen, verdict: Verdict, type: Type, component: ComponentStatus | None) -> Condition:

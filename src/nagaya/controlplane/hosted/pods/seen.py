@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -71,7 +70,7 @@ class Seen:
     store: DataStore | None
     store_reached: bool
     """Whether this process has reached the store."""
-    encryption_hash: str
+    encryption: bytes = field(repr=False)
     encryption_problem: str
     objects: Mapping[str, Untyped] = field(repr=False)
     """What there is of the tenant, by what `Planned` says of itself."""
@@ -228,7 +227,7 @@ class Observer:
             kubeconfig_plan=kubeconfig_plan.plan_kubeconfig(of_kubeconfig, owner),
             store=store,
             store_reached=store is not None and self.stores.get(store.metadata.uid) is not None,
-            encryption_hash=hashlib.sha256(encryption).hexdigest() if encryption else "",
+            encryption=encryption,
             encryption_problem=problem,
             objects=objects,
             service=service,

@@ -98,6 +98,6 @@ def _tenancy(seen: Seen, told: TenantFacts, files: dict[str, bytes]) -> Tenancy:
         seen.owner,
         told,
         files,
-        seen.encryption_hash,
+        seen.encryption,
         seen.settings.management_cidrs or (),
     )

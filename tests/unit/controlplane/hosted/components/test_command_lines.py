@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.api.bootstrap.component import Argument
 from nagaya.api.controlplane.hosted_arguments import (
+    ALLOWED,
     KUBE_APISERVER,
     KUBE_CONTROLLER_MANAGER,
     KUBE_SCHEDULER,
-    MANAGED,
 )
 from nagaya.api.controlplane.hosted_components import HostedApiServer, HostedComponent
 from nagaya.api.controlplane.hosted_control_plane import HostedSettings
@@ -209,19 +211,47 @@ def test_a_program_is_given_every_file_that_it_is_told_of() -> None:
             assert pki | kubeconfigs == set(needs.needed(facts)[program]), program
 
 
+def test_plugins_and_audit_logs_keep_to_bounds_without_admission() -> None:
+    settings = control_plane(
+        {
+            "version": "v1.36.3",
+            "apiServer": {
+                "admissionPlugins": {
+                    "enable": ["ImagePolicyWebhook", "A,EventRateLimit", "AlwaysPullImages"],
+                    "disable": ["NodeRestriction", "x", "DefaultStorageClass"],
+                },
+                "audit": {"maxBackups": 10**9, "maxSizeMegabytes": 10**9},
+            },
+        }
+    ).spec
+    found = api_server.arguments(replace(FACTS, settings=settings))
+
+    assert value(found, "enable-admission-plugins") == "NodeRestriction,AlwaysPullImages"
+    assert value(found, "disable-admission-plugins") == "DefaultStorageClass"
+    assert (value(found, "audit-log-maxbackup"), value(found, "audit-log-maxsize")) == ("50", "200")
+
+
+FLAGS = json.loads((Path(__file__).parents[3] / "api/controlplane/program_flags.json").read_text())
+
+
 @given(
     st.lists(
         st.builds(
-            Argument, name=st.sampled_from([*MANAGED[KUBE_APISERVER], "event-ttl", "profiling", "v"]), value=st.text()
+            Argument,
+            name=st.one_of(st.sampled_from(FLAGS[KUBE_APISERVER]), st.text()),
+            value=st.one_of(st.text(), st.sampled_from(["true", "1", "1h", "/etc/shadow", "unix:///run/x.sock"])),
         )
     )
 )
-def test_whatever_users_give_what_is_fixed_stays(given: list[Argument]) -> None:
+def test_whatever_users_give_what_is_fixed_stays_and_nothing_else_gets_in(given: list[Argument]) -> None:
     settings = HostedSettings(api_server=HostedApiServer(extra_args=tuple(given)))
     plain, found = api_server.arguments(FACTS), api_server.arguments(replace(FACTS, settings=settings))
 
-    for name in MANAGED[KUBE_APISERVER]:
-        assert [*values(found, name)] == [*values(plain, name)]
+    for each in {*found} - {*plain}:
+        name, _, value = each.removeprefix("--").partition("=")
+        assert ALLOWED[KUBE_APISERVER][name].accepts(value)
+    for each in {*plain} - {*found}:
+        assert each.removeprefix("--").partition("=")[0] in ALLOWED[KUBE_APISERVER]
 
 
 def test_the_same_facts_give_the_same_words() -> None:

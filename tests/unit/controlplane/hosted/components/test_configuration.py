@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 
 from nagaya.controlplane.hosted.components import configuration
+from support.certificates import AUTHORITY
 from support.hosted_tenancies import FULL, SQL, pod_facts
 
 
@@ -51,6 +52,28 @@ def test_the_users_audit_policy_replaces_ours_and_is_a_policy() -> None:
     found = read({"version": "v1.36.3", "apiServer": {"audit": {"policy": own}}})[configuration.AUDIT_POLICY]
 
     assert found == {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "RequestResponse"}]}
+
+
+def test_issuers_and_policies_that_admission_refuses_get_into_no_file() -> None:
+    certificate = AUTHORITY.certificate_pem.decode()
+    good = {"issuer": {"url": "https://id.example", "certificateAuthority": certificate.replace("\n", "\r\n")}}
+    bad = [
+        {"issuer": {"url": "https://127.0.0.1:10250"}},
+        {"issuer": {"url": "https://id.example", "certificateAuthority": "kind: Config\n" + certificate}},
+        {"issuer": {"url": "https://id.example"}, "users": [{"user": {"exec": {"command": "sh"}}}]},
+    ]
+    policy = {"users": [{"user": {"exec": {"command": "sh"}}}], "omitStages": ["RequestReceived"]}
+    found = read(
+        {"version": "v1.36.3", "apiServer": {"authentication": {"jwt": [*bad, good]}, "audit": {"policy": policy}}}
+    )
+
+    (entry,) = found[configuration.AUTHENTICATION]["jwt"]
+    assert entry["issuer"]["certificateAuthority"] == certificate
+    assert found[configuration.AUDIT_POLICY] == {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+    }
 
 
 def test_pods_are_judged_as_asked_and_the_systems_own_are_exempt() -> None:

@@ -6,6 +6,8 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 
+import yaml
+
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.clusters.certificates.held import CLUSTER_SECRETS
@@ -19,6 +21,20 @@ from support.virtual_run import run, virtual_world
 PLAIN = plane_of()
 PLANE = plane_of({"apiServer": {"encryption": {"configSecretRef": {"name": "keys"}}}})
 OTHER = plane_of({"apiServer": {"encryption": {"configSecretRef": {"name": "others"}}}})
+
+
+def configuration(secret: bytes) -> bytes:
+    keys = [{"name": "one", "secret": base64.b64encode(secret * 32).decode()}]
+    providers = [{"secretbox": {"keys": keys}}, {"identity": {}}]
+    content = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "EncryptionConfiguration",
+        "resources": [{"providers": providers, "resources": ["secrets"]}],
+    }
+    return yaml.safe_dump(content, sort_keys=True).encode()
+
+
+FIRST, SECOND = configuration(b"1"), configuration(b"2")
 
 
 class Place:
@@ -67,14 +83,14 @@ def test_a_secret_that_comes_changes_and_goes_is_told_each_time() -> None:
             "Secret default/keys, which spec.apiServer.encryption names, does not exist. Create it.",
         )
         await place.quiet()
-        await place.create("keys", b"first")
+        await place.create("keys", FIRST)
         assert place.told == [Key("default", "one")]
-        assert await place.secrets.read(PLANE) == (b"first", "")
-        second = {"data": {"config.yaml": base64.b64encode(b"second").decode()}}
+        assert await place.secrets.read(PLANE) == (FIRST, "")
+        second = {"data": {"config.yaml": base64.b64encode(SECOND).decode()}}
         await place.user.patch(CLUSTER_SECRETS, "default", "keys", Merge(second))
         await place.quiet()
         assert len(place.told) == 2
-        assert await place.secrets.read(PLANE) == (b"second", "")
+        assert await place.secrets.read(PLANE) == (SECOND, "")
         await place.user.delete(CLUSTER_SECRETS, "default", "keys")
         await place.quiet()
         assert len(place.told) == 3
@@ -85,12 +101,12 @@ def test_a_secret_that_comes_changes_and_goes_is_told_each_time() -> None:
 
 def test_a_secret_that_is_followed_is_not_asked_for_again() -> None:
     async def scenario(place: Place) -> None:
-        await place.create("keys", b"first")
-        assert await place.secrets.read(PLANE) == (b"first", "")
+        await place.create("keys", FIRST)
+        assert await place.secrets.read(PLANE) == (FIRST, "")
         await place.quiet()
         place.asked.clear()
         for _ in range(3):
-            assert await place.secrets.read(PLANE) == (b"first", "")
+            assert await place.secrets.read(PLANE) == (FIRST, "")
         assert place.asked == []
 
     in_place(scenario)
@@ -98,11 +114,11 @@ def test_a_secret_that_is_followed_is_not_asked_for_again() -> None:
 
 def test_only_what_is_named_is_followed() -> None:
     async def scenario(place: Place) -> None:
-        await place.create("keys", b"first")
-        await place.create("others", b"second")
+        await place.create("keys", FIRST)
+        await place.create("others", SECOND)
         assert await place.secrets.read(PLAIN) == (b"", "")
-        assert await place.secrets.read(PLANE) == (b"first", "")
-        assert await place.secrets.read(OTHER) == (b"second", "")
+        assert await place.secrets.read(PLANE) == (FIRST, "")
+        assert await place.secrets.read(OTHER) == (SECOND, "")
         await place.quiet()
         place.told.clear()
         await place.user.delete(CLUSTER_SECRETS, "default", "keys")
@@ -120,5 +136,18 @@ def test_a_secret_without_its_key_says_what_is_missing() -> None:
     async def scenario(place: Place) -> None:
         await place.create("keys", b"")
         assert (await place.secrets.read(PLANE))[1].endswith("has no config.yaml. Put it there.")
+
+    in_place(scenario)
+
+
+def test_a_configuration_that_names_a_socket_is_refused_by_secret_and_key() -> None:
+    async def scenario(place: Place) -> None:
+        kms = b"{kms: {apiVersion: v2, name: x, endpoint: 'unix:///run/containerd/containerd.sock'}}"
+        await place.create("keys", FIRST.replace(b"identity: {}", kms.strip(b"{}") + b"}"))
+        content, problem = await place.secrets.read(PLANE)
+        assert content == b""
+        assert problem.startswith("Secret default/keys, which spec.apiServer.encryption names, has a config.yaml that ")
+        assert "A kms provider is not accepted" in problem
+        assert "containerd" not in problem
 
     in_place(scenario)

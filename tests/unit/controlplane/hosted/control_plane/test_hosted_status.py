@@ -55,6 +55,19 @@ def test_a_control_plane_that_runs_says_so(tenant: Tenant) -> None:
     assert status.initialization.control_plane_initialized is True
 
 
+def test_settings_that_admission_would_refuse_are_named(tenant: Tenant) -> None:
+    tenant.start_all()
+    tenant.spec["scheduler"] = {"extraArgs": [{"name": "write-config-to", "value": "/etc/passwd"}]}
+    found = {each.type: each for each in told(tenant).conditions}
+
+    message = found["ComponentsReady"].message
+    prefix = (
+        "Settings that are not accepted have no effect: spec.scheduler.extraArgs[0].name: Forbidden: write-config-to"
+    )
+    assert message.startswith(prefix)
+    assert found["Available"].status == "True"
+
+
 def test_a_program_that_ends_again_and_again_is_told_with_its_last_words(tenant: Tenant) -> None:
     tenant.start_all()
     name = f"{UID}.kube-scheduler"

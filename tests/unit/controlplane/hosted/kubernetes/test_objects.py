@@ -103,7 +103,7 @@ def test_another_configuration_rolls_the_api_servers() -> None:
 
     assert files_hashes(before)[0] != files_hashes(after)[0]
     assert files_hashes(before)[1] == files_hashes(after)[1]
-    assert files_hashes(full())[0] != files_hashes(replace(full(), encryption_hash="other"))[0]
+    assert files_hashes(full())[0] != files_hashes(replace(full(), encryption=b"other"))[0]
 
 
 @pytest.mark.parametrize(("family", "anywhere"), [("10.128.0.0/16", "0.0.0.0"), ("fd00:10:128::/112", "::")])

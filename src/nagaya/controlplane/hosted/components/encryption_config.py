@@ -1,0 +1,95 @@
+"""The EncryptionConfiguration of a user, read strictly and written again.
+
+Its text comes from a Secret of a tenant and becomes a file of the API server. Only keys that stand in it are accepted:
+a `kms` provider would let the tenant choose a socket that the API server connects to.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from nagaya.wire import bounded_yaml
+
+LARGEST: Final = 256 << 10
+_KEY_BYTES: Final = {"aescbc": (16, 24, 32), "aesgcm": (16, 24, 32), "secretbox": (32,)}
+_MOST: Final = 100
+
+
+class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """No field is accepted that is not known here."""
+
+
+class _Key(_Strict):
+    name: str
+    secret: str
+
+
+class _Keys(_Strict):
+    keys: list[_Key]
+
+
+class _Nothing(_Strict):
+    pass
+
+
+class _Provider(_Strict):
+    aescbc: _Keys | None = None
+    aesgcm: _Keys | None = None
+    secretbox: _Keys | None = None
+    identity: _Nothing | None = None
+
+
+class _Resource(_Strict):
+    resources: list[str]
+    providers: list[_Provider]
+
+
+class _Configuration(_Strict):
+    kind: str
+    apiVersion: str
+    resources: list[_Resource]
+
+
+def reencoded(text: bytes) -> bytes:
+    """The configuration and nothing else of the text. Raises ValueError, without content, if it is not accepted."""
+    if len(text) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST >> 10} KiB")
+    try:
+        content = msgspec.convert(bounded_yaml.load(text), _Configuration)
+    except yaml.YAMLError:
+        raise ValueError("it is not YAML") from None
+    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        raise ValueError(
+            "it is not an EncryptionConfiguration of resources, each with the providers aescbc, aesgcm, secretbox or "
+            "identity. A kms provider is not accepted: it would connect to a socket of the machine"
+        ) from None
+    if (content.kind, content.apiVersion) != ("EncryptionConfiguration", "apiserver.config.k8s.io/v1"):
+        raise ValueError("its kind is not EncryptionConfiguration of apiserver.config.k8s.io/v1")
+    for provider in (each for resource in content.resources for each in resource.providers):
+        _check(provider)
+    plain: dict[str, Any] = msgspec.to_builtins(content)
+    return yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+
+
+def _check(provider: _Provider) -> None:
+    given = [name for name in provider.__struct_fields__ if getattr(provider, name) is not None]
+    if len(given) != 1:
+        raise ValueError("each provider must be exactly one of aescbc, aesgcm, secretbox and identity")
+    for name, sizes in _KEY_BYTES.items():
+        keys: _Keys | None = getattr(provider, name)
+        if keys is None:
+            continue
+        if not 0 < len(keys.keys) <= _MOST:
+            raise ValueError(f"{name} must have 1 to {_MOST} keys")
+        for key in keys.keys:
+            try:
+                size = len(base64.b64decode(key.secret, validate=True))
+            except (binascii.Error, ValueError):
+                size = 0
+            if size not in sizes:
+                raise ValueError(f"a key of {name} is not Base64 of {' or '.join(map(str, sizes))} bytes")
