@@ -31,6 +31,13 @@ PIECE: Final = 4 << 20
 LARGEST: Final = 16 << 20
 """Bytes that any member may have: far more than the largest object of an API, which has 1.5 MiB."""
 
+LARGEST_OBJECT: Final = 3 << 20
+"""Bytes that a member with an object may have: what an API server reads of a request."""
+MOST_OBJECTS: Final = 32
+"""Members that are no data."""
+FREE, RATIO = 256 << 20, 200
+"""Bytes that any archive may unpack to, and how many more per byte of the file."""
+
 _SECRET = re.compile(r"secrets/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\.json")
 
 

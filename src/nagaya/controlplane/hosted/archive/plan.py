@@ -10,7 +10,7 @@ from typing import Any
 from nagaya.api.controlplane.data_store import ETCD
 from nagaya.api.controlplane.hosted_control_plane import DEFAULT_DATA_STORE
 from nagaya.clusters.kubernetes_version import parse
-from nagaya.controlplane.hosted.archive import objects
+from nagaya.controlplane.hosted.archive import checks, objects
 from nagaya.controlplane.hosted.archive.found import Found
 from nagaya.controlplane.hosted.archive.objects import Content, Names
 from nagaya.controlplane.hosted.archive.reader import Contents
@@ -68,6 +68,14 @@ def plan(contents: Contents, asked: Asked, found: Found) -> Plan:
     """The first rule that fits."""
     names, old = asked.names, before(contents)
     way = _way(contents, found)
+    if why := checks.forged(contents):
+        return Plan(way, names, refused=f"This is not an archive that Nagaya has made: {why}.")
+    contents = replace(
+        contents,
+        cluster=objects.kept(contents.cluster),
+        control_plane=objects.kept(contents.control_plane),
+        secrets={name: objects.kept(each) for name, each in contents.secrets.items()},
+    )
     plane = found.plane
     store = asked.data_store or contents.head.data_store
     if plane is not None:
@@ -90,6 +98,12 @@ def plan(contents: Contents, asked: Asked, found: Found) -> Plan:
         secrets=secrets,
         replicas=replicas,
     )
+    if why := checks.not_admitted(made.control_plane, made.cluster):
+        return replace(
+            base,
+            refused=f"An object of the archive is not accepted: {why}. Create a HostedControlPlane of this name "
+            "without that setting, then restore the data into it with --force.",
+        )
     return replace(
         made,
         steps=tuple(_steps(contents, found, made, replicas)),

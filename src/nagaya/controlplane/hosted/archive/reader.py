@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import hashlib
 import os
+import re
 import tarfile
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -27,6 +28,8 @@ from nagaya.controlplane.hosted.data_store.errors import SnapshotDamaged
 
 _UNREADABLE: Final = (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, ValueError, OverflowError)
 _REST: Final = 1 << 20
+_printable: Final = re.compile(r"[ -~]{0,256}").fullmatch
+_name: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
 T = TypeVar("T")
 Content = Mapping[str, Any]
 
@@ -52,9 +55,9 @@ def members(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     file.seek(0)
     try:
         with gzip.GzipFile(fileobj=file, mode="rb") as packed:
-            with tarfile.open(fileobj=packed, mode="r|") as tar:
-                yield from _checked(tar)
-            while rest := packed.read(_REST):  # to the sum of the whole, which only its end tells
+            unpacked = _Unpacked(packed, form.FREE + form.RATIO * os.fstat(file.fileno()).st_size)
+            yield from _checked(unpacked)
+            while rest := unpacked.read(_REST):  # to the sum of the whole, which only its end tells
                 if rest.strip(b"\0"):
                     raise ArchiveDamaged("the archive is damaged: something follows its end.")
     except _UNREADABLE as error:
@@ -63,17 +66,41 @@ def members(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
         raise ArchiveError(f"the archive cannot be read: {error.strerror or error}.") from error
 
 
-def _checked(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+class _Unpacked:
+    """What an archive unpacks to, as far as its size allows."""
+
+    def __init__(self, packed: gzip.GzipFile, most: int) -> None:
+        self._packed = packed
+        self._left = most
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; fewer at the end alone."""
+        found = self._packed.read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise ArchiveDamaged("the archive is damaged: it unpacks to far more than the data of a tenant does.")
+        return found
+
+    def header(self) -> tarfile.TarInfo | None:
+        """The next header as it stands, without interpreting links, sparse files and extended headers; None at the
+        end."""
+        block = self.read(tarfile.BLOCKSIZE)
+        return tarfile.TarInfo.frombuf(block, "utf-8", "strict") if block.strip(b"\0") else None
+
+
+def _checked(unpacked: _Unpacked) -> Iterator[tuple[str, bytes]]:
     sums: dict[str, str] = {}
     last, pieces = "", 0
-    for member in tar:
+    while (member := unpacked.header()) is not None:
         name = member.name
-        if not member.isreg() or not form.follows(last, name, pieces):
+        belongs = member.type == tarfile.REGTYPE and form.follows(last, name, pieces)
+        if not belongs or len(sums) - pieces > form.MOST_OBJECTS:
             raise ArchiveDamaged(f"the archive is damaged, or no archive of a tenant: {name!r} does not belong there.")
-        if member.size > form.LARGEST:
+        is_object = name.endswith(".json") and name != form.SUMS
+        if not 0 <= member.size <= (form.LARGEST_OBJECT if is_object else form.LARGEST):
             raise ArchiveDamaged(f"the archive is damaged: {name} has {member.size} bytes, which is not possible.")
-        inside = tar.extractfile(member)
-        content = b"" if inside is None else inside.read()
+        content = unpacked.read(member.size)
+        unpacked.read(-member.size % tarfile.BLOCKSIZE)
         if len(content) != member.size:
             raise ArchiveDamaged("the archive is damaged, or ends too early.")
         if name == form.SUMS:
@@ -91,7 +118,7 @@ def decoded(content: bytes, kind: type[T], name: str) -> T:
     """What a member says. Raises ArchiveDamaged."""
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ArchiveDamaged(f"the archive is damaged: {name} cannot be understood.") from error
 
 
@@ -170,6 +197,10 @@ def _check_form(head: Head) -> None:
         raise ArchiveDamaged(
             f"the archive is of the form {head.format!r}, and this version of Nagaya reads {form.FORMAT!r}."
         )
+    texts = [value for value in msgspec.to_builtins(head).values() if isinstance(value, str)]
+    names = (head.namespace, head.cluster, head.control_plane, head.data_store)
+    if not all(map(_printable, texts)) or not all(map(_name, names)):
+        raise ArchiveDamaged(f"the archive is damaged: {form.HEAD} has a name that no object can have.")
 
 
 def _object(small: Mapping[str, bytes], name: str) -> Content:

@@ -69,6 +69,7 @@ class Restorer:
 
     async def run(self, planned: Plan, found: Found) -> HostedControlPlane:
         """Restore. Raises ArchiveError, and ApiError or NoAnswer if the management API refuses."""
+        await self._expect_accepted(planned, found)
         driver = None
         if found.data_store is not None and found.data_store.status.ready:
             driver = await self.open(found.data_store)
@@ -86,6 +87,17 @@ class Restorer:
                 f"{str(error).rstrip('.')}. HostedControlPlane {plane.metadata.namespace}/{plane.metadata.name} stays "
                 "stopped and paused, because its data is not whole. Run the same command again to go on."
             ) from error
+
+    async def _expect_accepted(self, planned: Plan, found: Found) -> None:
+        """Ask the management API about all objects before the first one is made. Raises ApiError."""
+        absent = [content for name, content in planned.secrets.items() if name not in found.secrets]
+        for kind, content in (
+            (RAW_PLANES, planned.control_plane),
+            (RAW_CLUSTERS, planned.cluster),
+            *((RAW_SECRETS, each) for each in absent),
+        ):
+            if content is not None:
+                await self.client.create(kind, content, dry_run=True)
 
     async def _hold(self, planned: Plan, found: Found, driver: Driver | None) -> Untyped:
         """Have the control plane there, with no program running and nobody who starts one."""

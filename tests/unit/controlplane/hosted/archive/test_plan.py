@@ -154,7 +154,8 @@ def test_the_default_store_is_made_where_there_is_none() -> None:
 
 
 def test_a_users_secret_is_never_replaced() -> None:
-    archive = contents(secrets=("shop-ca", "encryption"))
+    named = {"encryption": {"configSecretRef": {"name": "encryption"}}}
+    archive = contents(secrets=("shop-ca", "encryption"), control_plane=control_plane(apiServer=named))
     there = found(secrets=[secret("encryption", "Qg==")])
     assert "Secret team/encryption is another than in the archive" in plan(archive, asked(force=True), there).refused
 
@@ -177,6 +178,9 @@ def test_encrypted_data_under_other_keys_is_warned_about(archived: str, driver: 
 
 
 def test_what_the_cluster_refers_to_is_named() -> None:
-    archive = contents(cluster=cluster(infrastructureRef={"kind": "SimulatedCluster", "name": "shop"}))
+    group = "infrastructure.cluster.x-k8s.io"
+    archive = contents(
+        cluster=cluster(infrastructureRef={"apiGroup": group, "kind": "SimulatedCluster", "name": "shop"})
+    )
     [warning] = plan(archive, asked(), found()).warnings
     assert "SimulatedCluster shop, which is not in the archive" in warning
