@@ -10,7 +10,8 @@ from nagaya.api.admission.hosted_control_plane_network import check_network, par
 from nagaya.api.admission.metadata_checks import check_metadata
 from nagaya.api.controlplane.argument_values import ADMISSION_PLUGINS
 from nagaya.api.controlplane.hosted_arguments import PLACES, refused
-from nagaya.api.controlplane.hosted_components import AUDIT_POLICY_FIELDS
+from nagaya.api.controlplane.hosted_components import AUDIT_POLICY_FIELDS, RESOURCES
+from nagaya.api.controlplane.hosted_deployment import ANNOTATION_PREFIXES, is_pod_annotation
 from nagaya.api.controlplane.hosted_issuers import issuer_problems
 
 
@@ -30,9 +31,19 @@ def check_settings(spec: Content, field: str) -> Iterator[FieldError]:
 def check_untrusted(spec: Content, field: str) -> Iterator[FieldError]:
     """What is wrong with settings that reach command lines, files and pods. The controllers leave out the same parts,
     so that they have no effect where admission is absent."""
+    yield from _plugins(mapping(spec, "apiServer", "admissionPlugins"), f"{field}.apiServer.admissionPlugins")
     for place, program in PLACES.items():
         yield from _arguments(items(spec, *place, "extraArgs"), program, ".".join((field, *place, "extraArgs")))
-    yield from _plugins(mapping(spec, "apiServer", "admissionPlugins"), f"{field}.apiServer.admissionPlugins")
+        for what in ("requests", "limits"):
+            if unknown := mapping(spec, *place, "resources", what).keys() - RESOURCES:
+                detail = f"has {len(unknown)} resources that are not accepted. Accepted are: {', '.join(RESOURCES)}"
+                yield forbidden(".".join((field, *place, "resources", what)), detail)
+    if any(not is_pod_annotation(each) for each in mapping(spec, "deployment", "podMetadata", "annotations")):
+        detail = (
+            "has a key that is not accepted: other programs of the node would take orders from it. Accepted are keys "
+            f"without a domain, and those of {', '.join(ANNOTATION_PREFIXES)}"
+        )
+        yield forbidden(f"{field}.deployment.podMetadata.annotations", detail)
     for index, entry in enumerate(items(spec, "apiServer", "authentication", "jwt")):
         for path, why in issuer_problems(entry):
             yield forbidden(f"{field}.apiServer.authentication.jwt[{index}].{path}", why)

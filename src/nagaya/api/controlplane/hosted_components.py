@@ -45,6 +45,10 @@ Image = Annotated[
 ]
 
 
+RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+"""What a program may have. Other names are those of devices of the node."""
+
+
 class Resources(Model):
     """What a program gets of the machine that it runs on."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
 
@@ -11,6 +12,20 @@ from nagaya.api.meta import NONE
 from nagaya.api.model import Model, doc
 
 NOTHING: Final[Mapping[str, Any]] = {}
+ANNOTATION_PREFIXES: Final = (
+    "app.kubernetes.io",
+    "backup.velero.io",
+    "cluster-autoscaler.kubernetes.io",
+    "karpenter.sh",
+    "kubectl.kubernetes.io",
+    "prometheus.io",
+)
+is_pod_annotation: Final = re.compile(
+    rf"(?:(?:{'|'.join(map(re.escape, ANNOTATION_PREFIXES))})/)?[A-Za-z0-9]([A-Za-z0-9_-]{{0,61}}[A-Za-z0-9])?",
+    re.ASCII,
+).fullmatch
+"""Container runtimes, network plugins and sidecar injectors take orders from annotations of pods, up to devices and
+folders of the node. So only annotations without a domain, and those of tools that change nothing, reach a pod."""
 SERVICE_TYPES: Final = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -89,9 +104,13 @@ class HostedDeployment(Model):
     runtime_class_name: Annotated[
         str, doc("The RuntimeClass of the pods. The cluster's default if left out.", minLength=1, maxLength=253)
     ] = ""
-    pod_metadata: Annotated[TemplateMetadata, doc("Further labels and annotations of the pods. Nagaya's own win.")] = (
-        TemplateMetadata()
-    )
+    pod_metadata: Annotated[
+        TemplateMetadata,
+        doc(
+            "Further labels and annotations of the pods. Nagaya's own win. Annotations have no domain, or one of "
+            f"{', '.join(ANNOTATION_PREFIXES)}: others could reach the node."
+        ),
+    ] = TemplateMetadata()
     service: Annotated[HostedService, doc("How the API is reached from outside of the management cluster.")] = (
         HostedService()
     )

@@ -204,3 +204,32 @@ def test_templates_are_checked_and_never_change() -> None:
     assert validate_template(good, good) == []
     (problem,) = validate_template(made, good)
     assert "cannot be changed (network.podCIDRs): make another template" in str(problem)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "container.apparmor.security.beta.kubernetes.io/kube-apiserver",
+        "io.kubernetes.cri-o.Devices",
+        "k8s.v1.cni.cncf.io/networks",
+        "seccomp.security.alpha.kubernetes.io/pod",
+        "sidecar.istio.io/userVolume",
+        "prometheus.io.evil.example/x",
+        "x.prometheus.io/x",
+    ],
+)
+def test_annotations_that_reach_the_node_are_refused(name: str) -> None:
+    (problem,) = problems(plane({name: "x"}, "deployment", "podMetadata", "annotations"))
+    assert problem.startswith("spec.deployment.podMetadata.annotations: Forbidden: has a key that is not accepted")
+
+
+def test_annotations_of_tools_that_only_read_are_accepted() -> None:
+    names = ("backup", "prometheus.io/scrape", "cluster-autoscaler.kubernetes.io/safe-to-evict")
+    assert problems(plane(dict.fromkeys(names, "x"), "deployment", "podMetadata", "annotations")) == []
+
+
+def test_devices_of_the_node_are_no_resources() -> None:
+    for what in ("requests", "limits"):
+        given = {"memory": "1Gi", "devices.kubevirt.io/kvm": "1"}
+        (problem,) = problems(plane(given, "apiServer", "resources", what))
+        assert problem.startswith(f"spec.apiServer.resources.{what}: Forbidden: has 1 resources that are not accepted")

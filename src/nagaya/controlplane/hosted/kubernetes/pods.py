@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nagaya.api.controlplane.hosted_components import Resources
+from nagaya.api.controlplane.hosted_components import RESOURCES, Amounts, Resources
+from nagaya.api.controlplane.hosted_deployment import is_pod_annotation
 from nagaya.controlplane.hosted.components.needs import is_kubeconfig
 from nagaya.controlplane.hosted.kubernetes import names
 from nagaya.controlplane.hosted.kubernetes.kinds import DEPLOYMENTS, Content, Planned
@@ -61,9 +62,9 @@ def container(
     dropped: Content = {"drop": ["ALL"]}
     if capabilities:
         dropped["add"] = [*capabilities]
-    wanted: Content = {"requests": {**requests, **resources.requests}}
-    if resources.limits:
-        wanted["limits"] = dict(resources.limits)
+    wanted: Content = {"requests": {**requests, **_accepted(resources.requests)}}
+    if limits := _accepted(resources.limits):
+        wanted["limits"] = limits
     return {
         "name": program,
         "image": image,
@@ -80,6 +81,10 @@ def container(
         "volumeMounts": [*mounts],
         **more,
     }
+
+
+def _accepted(amounts: Amounts) -> Content:
+    return {name: amount for name, amount in amounts.items() if name in RESOURCES}
 
 
 def probe(path: str, port: str, *, scheme: str = "HTTPS", period: int, failures: int, timeout: int = 15) -> Content:
@@ -129,7 +134,9 @@ def deployment(
     }
     if sidecars:
         spec["initContainers"] = [{**each, "restartPolicy": "Always"} for each in sidecars]
-    annotations = {**settings.pod_metadata.annotations, names.FILES_HASH: files_hash}
+    # What admission refuses is left out, whether or not admission has seen it.
+    own = {name: value for name, value in settings.pod_metadata.annotations.items() if is_pod_annotation(name)}
+    annotations = {**own, names.FILES_HASH: files_hash}
     body = {
         **metadata(tenancy, part, {names.VERSION: image_tag(tenancy.facts.version)}),
         "spec": {

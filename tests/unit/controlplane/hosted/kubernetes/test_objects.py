@@ -177,3 +177,33 @@ def test_the_service_needs_no_certificates_and_no_address() -> None:
 def test_a_version_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="too old"):
         objects(tenancy({"version": "v1.20.0", "addons": {"konnectivity": {"enabled": True}}}))
+
+
+def test_pods_get_neither_devices_nor_annotations_that_reach_the_node_without_admission() -> None:
+    spec = {
+        **FULL,
+        "apiServer": {
+            "resources": {"limits": {"example.com/device": "1", "cpu": "2"}, "requests": {"hugepages-2Mi": 1}}
+        },
+        "deployment": {"podMetadata": {"annotations": {"io.kubernetes.cri-o.Devices": "/dev/sda", "team": "a"}}},
+    }
+    given = tenancy(spec)
+    for each in deployments(given).values():
+        assert not [word for word in ("cri-o", "example.com/device", "hugepages") if word in str(each)]
+    servers = deployments(given)["one-kube-apiserver"]["spec"]["template"]
+    assert servers["metadata"]["annotations"]["team"] == "a"
+    assert {"cpu": "2"} in [each["resources"].get("limits") for each in servers["spec"]["containers"]]
+
+
+def test_nothing_that_a_tenant_declares_gives_a_pod_rights_on_its_node() -> None:
+    for deployment in deployments(full()).values():
+        pod = deployment["spec"]["template"]["spec"]
+        assert not {"hostNetwork", "hostPID", "hostIPC", "hostUsers", "nodeName"} & pod.keys()
+        kinds = {kind for volume in pod["volumes"] for kind in volume.keys() - {"name"}}
+        assert kinds <= {"secret", "configMap", "emptyDir"}
+        assert pod["automountServiceAccountToken"] is False
+    for container in containers(full()):
+        context = container["securityContext"]
+        assert (context["privileged"], context["allowPrivilegeEscalation"]) == (False, False)
+        assert context["capabilities"]["drop"] == ["ALL"]
+        assert set(context["capabilities"].get("add", ())) <= {"NET_BIND_SERVICE"}
