@@ -29,7 +29,7 @@ import yaml
 from nagaya.supervision.record import Record
 from support.controllers_process import RUNNING, Controllers
 from support.ports import free_ports, free_range
-from support.real import installed_binaries
+from support.real import RealControlPlane, installed_binaries
 from support.running_server import RunningServer
 
 T = TypeVar("T")
@@ -157,7 +157,7 @@ class Load:
 class Hosting:
     """The management API, the controllers, and the folder of tenants."""
 
-    def __init__(self, server: RunningServer | None = None, folder: Path | None = None) -> None:
+    def __init__(self, server: RunningServer | RealControlPlane | None = None, folder: Path | None = None) -> None:
         """With a server and a folder of others it only looks at what happens there."""
         self.binaries = installed_binaries(PROGRAMS)
         self.server = server or RunningServer()
