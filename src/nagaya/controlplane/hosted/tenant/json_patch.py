@@ -14,6 +14,8 @@ from nagaya.kube.patches import same
 
 _OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
 _MISSING: Final = object()
+_LARGEST: Final = 256 << 10
+_DEEPEST: Final = 64
 
 
 class PatchFailed(ValueError):
@@ -25,11 +27,31 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
     document = deepcopy(document)
     for number, operation in enumerate(operations, 1):
         try:
+            _expect_small(operation)
             document = _run(document, operation)
+            _expect_small(document)
         except PatchFailed as problem:
             described = f"{operation.get('op')} {operation.get('path')}"
             raise PatchFailed(f"patch {number} ({described}) cannot be applied: {problem}") from None
     return document
+
+
+def _expect_small(document: Any) -> None:
+    """A few copies of a value into itself would otherwise take all memory. Checked after each operation, because each
+    can at most double what is there."""
+    size, level = 0, [document]
+    for _ in range(_DEEPEST):
+        size += sum(1 + (len(each) if isinstance(each, str) else 0) for each in level)
+        containers = [each for each in level if isinstance(each, Mapping | list)]
+        if not containers or size > _LARGEST:
+            break
+        level = [
+            part for each in containers for part in ((*each, *each.values()) if isinstance(each, Mapping) else each)
+        ]
+    else:
+        raise PatchFailed(f"the result is nested more than {_DEEPEST} levels deep")
+    if size > _LARGEST:
+        raise PatchFailed(f"the result is larger than {_LARGEST >> 10} KiB")
 
 
 def _run(document: Any, operation: Mapping[str, Any]) -> Any:

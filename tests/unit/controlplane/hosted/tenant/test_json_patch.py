@@ -75,3 +75,26 @@ def test_each_operation_does_what_the_standard_says(document: Any, operation: An
 def test_what_cannot_be_done_is_said(operation: Any, sentence: str) -> None:
     with pytest.raises(PatchFailed, match=sentence):
         apply({"number": 1, "list": [1, 2], "map": {"a": {}}}, [operation])
+
+
+def test_copies_of_copies_do_not_take_all_memory() -> None:
+    doubling = [{"op": "copy", "path": f"/{number}", "from": ""} for number in range(100)]
+    with pytest.raises(PatchFailed, match=r"patch \d+ \(copy /\d+\) cannot be applied: the result is "):
+        apply({"a": "b"}, doubling)
+    within = [{"op": "copy", "path": f"/a/{number}", "from": "/a"} for number in range(100)]
+    with pytest.raises(PatchFailed, match="the result is"):
+        apply({"a": {"b": ["c"]}}, within)
+
+
+def test_copies_of_a_long_text_are_bounded() -> None:
+    copies = [{"op": "copy", "path": "/a/-", "from": "/a/0"} for _ in range(100)]
+    with pytest.raises(PatchFailed, match="larger than 256 KiB"):
+        apply({"a": ["x" * 10_000]}, copies)
+
+
+def test_a_value_that_is_nested_deeply_is_refused() -> None:
+    value: Any = 1
+    for _ in range(5000):
+        value = [value]
+    with pytest.raises(PatchFailed, match="more than 64 levels deep"):
+        apply({}, [{"op": "add", "path": "/a", "value": value}])
