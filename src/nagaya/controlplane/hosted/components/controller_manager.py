@@ -18,6 +18,10 @@ CONTROLLERS: Final = "controllers"
 FOR_JOINING: Final = ("bootstrap-signer-controller", "token-cleaner-controller")
 """Controllers that Kubernetes has off by default, and without which no node can join with a token."""
 
+NO_PLUGINS: Final = "/dev/null/flexvolume"
+"""A folder that cannot exist. The program would otherwise create its default folder on the machine, and run the drivers
+in it for a PersistentVolume that names one."""
+
 
 def arguments(facts: TenantFacts) -> tuple[str, ...]:
     """What kube-controller-manager is started with."""
@@ -33,6 +37,7 @@ def arguments(facts: TenantFacts) -> tuple[str, ...]:
         "cluster-name": facts.cluster_name,
         "cluster-signing-cert-file": authority,
         "cluster-signing-key-file": file(key_file(CLUSTER.name)),
+        "flex-volume-plugin-dir": NO_PLUGINS,
         "kubeconfig": kubeconfig,
         "leader-elect": "true" if facts.elected else "false",
         "requestheader-client-ca-file": file(certificate_file(FRONT_PROXY.name)),

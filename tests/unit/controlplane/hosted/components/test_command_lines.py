@@ -263,3 +263,11 @@ def test_the_same_facts_give_the_same_words() -> None:
 def test_scheduler_arguments_of_the_user_are_taken() -> None:
     settings = HostedSettings(scheduler=HostedComponent(extra_args=(Argument(name="v", value="4"),)))
     assert value(scheduler.arguments(replace(FACTS, settings=settings)), "v") == "4"
+
+
+def test_the_controller_manager_runs_no_volume_drivers_of_its_machine() -> None:
+    given = (Argument(name="flex-volume-plugin-dir", value="/usr/libexec"),)
+    settings = HostedSettings(controller_manager=HostedComponent(extra_args=given))
+    for facts in (FACTS, replace(FACTS, settings=settings), pod_facts()):
+        folder = value(controller_manager.arguments(facts), "flex-volume-plugin-dir")
+        assert Path(folder).parent == Path("/dev/null")
