@@ -160,8 +160,8 @@ class Encryption(Model):
         SecretName,
         doc(
             "The Secret whose key config.yaml holds an EncryptionConfiguration of apiserver.config.k8s.io/v1. Without "
-            "it data is stored as it is. Keep old keys in it until everything has been written anew: what was "
-            "encrypted with a key that is gone cannot be read."
+            "it data is stored as it is. A kms provider is not accepted. Keep old keys in it until everything has been "
+            "written anew: what was encrypted with a key that is gone cannot be read."
         ),
     ]
 
