@@ -25,6 +25,7 @@ from nagaya.api.controlplane.hosted_arguments import (
     KUBE_SCHEDULER,
 )
 from nagaya.binaries.installer import Binaries
+from nagaya.binaries.releases import DEFAULT_VERSION
 from nagaya.controlplane.hosted.components import (
     api_server,
     configuration,
@@ -329,9 +330,11 @@ def test_every_flag_of_the_program_has_been_reviewed(program: str) -> None:
     assert sorted(found.keys() - {*REVIEWED[program]}) == [], "look at them, and allow them only if they are harmless"
 
 
+@pytest.mark.parametrize("version", [DEFAULT_VERSION, "v1.35.4", "v1.37.1"])
 @pytest.mark.parametrize("program", REVIEWED)
-def test_no_flag_that_users_may_give_names_a_file_or_an_address(program: str) -> None:
-    found = _flags(installed_binaries((program,)).path(program))
+def test_no_flag_that_users_may_give_names_a_file_or_an_address(program: str, version: str) -> None:
+    found = _flags(installed_binaries((program,), version).path(program))
+    assert sorted(ALLOWED[program].keys() - found.keys()) == []
     suspicious = {name for name in ALLOWED[program] if _REACHES_OUT.search(found[name])} - _HARMLESS
     assert {name: found[name] for name in suspicious} == {}
 

@@ -26,7 +26,9 @@ def validate(new: Content, old: Content | None) -> list[FieldError]:
 
 
 def _validate(new: Content, old: Content | None) -> Iterator[FieldError]:
-    yield from check_settings(mapping(new, "spec"), "spec")
+    # What was accepted once stays, without effect: otherwise nobody could change or delete the object any more.
+    before = () if old is None else {str(each) for each in check_settings(mapping(old, "spec"), "spec")}
+    yield from (each for each in check_settings(mapping(new, "spec"), "spec") if str(each) not in before)
     version = text(new, "spec", "version")
     yield from check_version(version, "spec.version")
     if old is None:

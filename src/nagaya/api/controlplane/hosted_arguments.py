@@ -88,7 +88,7 @@ _APISERVER: Final[Mapping[str, Values]] = {
     ),
     "service-account-extend-token-expiration": BOOL,
     "service-account-max-token-expiration": duration("1h", "8760h"),
-    "service-node-port-range": port_range(1024, 65535),
+    "service-node-port-range": port_range(1, 65535),
     "shutdown-send-retry-after": BOOL,
     "watch-cache": BOOL,
     "watch-cache-sizes": list_of("resources with a size up to 9999, such as pods#500", r"[a-z0-9.-]{1,100}#[0-9]{1,4}"),
@@ -102,7 +102,7 @@ _CONTROLLER_MANAGER: Final[Mapping[str, Values]] = {
             concurrent-cron-job-syncs concurrent-daemonset-syncs concurrent-deployment-syncs concurrent-endpoint-syncs
             concurrent-ephemeralvolume-syncs concurrent-gc-syncs concurrent-horizontal-pod-autoscaler-syncs
             concurrent-job-syncs concurrent-namespace-syncs concurrent-rc-syncs concurrent-replicaset-syncs
-            concurrent-resource-quota-syncs concurrent-resourceclaim-syncs concurrent-service-endpoint-syncs
+            concurrent-resource-quota-syncs concurrent-service-endpoint-syncs
             concurrent-service-syncs concurrent-serviceaccount-token-syncs concurrent-statefulset-syncs
             concurrent-ttl-after-finished-syncs concurrent-validating-admission-policy-status-syncs
             mirroring-concurrent-service-endpoint-syncs

@@ -176,6 +176,18 @@ def test_an_audit_policy_is_nothing_else_besides() -> None:
     assert problem.startswith("spec.apiServer.audit.policy: Forbidden: has 1 fields that are not accepted")
 
 
+def test_settings_that_an_older_version_accepted_stay_until_they_are_changed() -> None:
+    given = [{"name": "service-account-issuer", "value": "https://a.example"}, {"name": "v", "value": "2"}]
+    old = plane(given, "apiServer", "extraArgs")
+
+    assert problems(put(old, ["x"], "metadata", "finalizers"), old) == []
+    assert problems(put(old, 3, "spec", "replicas"), old) == []
+    (problem,) = problems(plane([given[0], {"name": "v", "value": "10"}], "apiServer", "extraArgs"), old)
+    assert problem.startswith("spec.apiServer.extraArgs[1].value: ")
+    (problem,) = problems(plane([*given, {"name": "etcd-prefix", "value": "/x"}], "apiServer", "extraArgs"), old)
+    assert problem.startswith("spec.apiServer.extraArgs[2].name: ")
+
+
 def test_a_plugin_is_on_or_off() -> None:
     plugins = {"enable": ["AlwaysPullImages"], "disable": ["AlwaysPullImages"]}
     (problem,) = problems(plane(plugins, "apiServer", "admissionPlugins"))
