@@ -185,9 +185,9 @@ def test_what_was_encoded_by_nagaya_stays_as_it_is() -> None:
 @subtest_cases(
     ("data", "words"),
     [
-        ({"tls.crt": PAIR.certificate + b"#" * (256 << 10)}, "tls.crt has more than 256 KiB or 64 PEM blocks"),
-        ({"tls.crt": PAIR.certificate * 65}, "tls.crt has more than 256 KiB or 64 PEM blocks"),
-        ({"tls.crt": PAIR.certificate, "tls.key": PAIR.key * 65}, "tls.key has more than 256 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate + b"#" * (128 << 10)}, "tls.crt has more than 128 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate * 65}, "tls.crt has more than 128 KiB or 64 PEM blocks"),
+        ({"tls.crt": PAIR.certificate, "tls.key": PAIR.key * 65}, "tls.key has more than 128 KiB or 64 PEM blocks"),
         ({"tls.crt": PAIR.certificate, "tls.key": SHORT}, "tls.key has an RSA key of 1024 bits, not of 2048 to 8192"),
         ({"tls.crt": PAIR.certificate, "tls.key": ODD_CURVE}, "tls.key has an ECDSA key on another curve than P-256"),
         ({"tls.crt": WEAK_CERTIFICATE}, "tls.crt has an RSA key of 1024 bits"),
