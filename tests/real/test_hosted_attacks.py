@@ -101,7 +101,7 @@ def test_a_secret_and_arguments_run_no_command_and_touch_no_file(hosting: Hostin
         "/other",
         "write-config",
         "hostpath",
-        "flex-",
+        str(tmp_path),
     )
     assert [each for line in lines.values() for each in line if any(word in each for word in refused)] == []
 

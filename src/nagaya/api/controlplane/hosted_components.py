@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar, Final
 from nagaya.api.bootstrap.component import Argument
 from nagaya.api.model import Model, doc, rule
 
-_QUANTITY: Final = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
+_QUANTITY: Final = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
+"""As Kubernetes writes amounts, but not below zero, and with exponents that can be computed."""
 AUDIT_POLICY_FIELDS: Final = ("omitManagedFields", "omitStages", "rules")
 """Fields of an audit policy: the file that is made of it holds nothing else."""
 MOST_AUDIT_BACKUPS, MOST_AUDIT_MEGABYTES = 50, 200
@@ -18,7 +17,7 @@ MOST_AUDIT_BACKUPS, MOST_AUDIT_MEGABYTES = 50, 200
 POD_SECURITY_LEVELS: Final = ("privileged", "baseline", "restricted")
 
 Quantity = Annotated[
-    int | str, doc("An amount, for example 250m of CPU or 512Mi of memory.", pattern=_QUANTITY, maxLength=64)
+    int | str, doc("An amount, for example 250m of CPU or 512Mi of memory.", pattern=_QUANTITY, maxLength=64, minimum=0)
 ]
 Amounts = Mapping[str, Quantity]
 NO_AMOUNTS: Final[Amounts] = {}

@@ -136,3 +136,16 @@ def test_the_tenant_that_it_goes_on_with_is_said_at_its_beginning_or_never(
 @pytest.mark.parametrize("identity", ["../../etc", "one", ID.upper(), f"{ID}/.."])
 def test_a_tenant_is_known_by_what_was_a_uid(identity: str) -> None:
     assert any("tenantID" in each for each in SERVED.problems({**PLAIN, "tenantID": identity}))
+
+
+@pytest.mark.parametrize("amount", [0, 1, "512Mi", "1.5G", "250m", "+1", "1e9", "2E-3", ".5", "1."])
+def test_amounts_are_written_as_kubernetes_writes_them(amount: int | str) -> None:
+    spec = {**PLAIN, "apiServer": {"resources": {"limits": {"memory": amount}}}}
+    assert SERVED.problems(spec) == []
+
+
+@pytest.mark.parametrize("amount", [-1, "-1Mi", "1e999999", "1e999999999", "1e1.5", "1MiB", "", "Mi", "1 Mi", "1" * 65])
+def test_amounts_below_zero_or_beyond_computing_are_refused(amount: int | str) -> None:
+    for what in ("requests", "limits"):
+        spec = {**PLAIN, "apiServer": {"resources": {what: {"memory": amount}}}}
+        assert any(f"spec.apiServer.resources.{what}.memory" in each for each in SERVED.problems(spec)), amount
