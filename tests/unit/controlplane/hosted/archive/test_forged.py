@@ -11,18 +11,24 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from nagaya.api.controlplane.data_store import DataStore
+from nagaya.api.kind import Kind
 from nagaya.controlplane.hosted.archive import form
 from nagaya.controlplane.hosted.archive.errors import ArchiveDamaged, ArchiveError
 from nagaya.controlplane.hosted.archive.objects import RESTORING
 from nagaya.controlplane.hosted.archive.plan import Asked, plan
 from nagaya.controlplane.hosted.archive.reader import Contents
-from nagaya.controlplane.hosted.archive.restore import read_whole
+from nagaya.controlplane.hosted.archive.restore import Restorer, read_whole
+from nagaya.controlplane.hosted.data_store.driver import Driver
 from nagaya.controlplane.hosted.data_store.snapshots import Entry
+from nagaya.kube.client import Client
+from nagaya.kube.errors import ApiError, Call, Invalid
+from nagaya.world import World
 from support.tenant_archives import NAMES, OTHER_UID, cluster, contents, control_plane, copy_of, found, head
 
 Change = Callable[[dict[str, Any]], object]
@@ -272,3 +278,49 @@ def test_an_object_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     deep = member("secrets/x.json", b'{"a":' * 100_000 + b"1" + b"}" * 100_000)
     with pytest.raises(ArchiveDamaged, match="cannot be understood"):
         asyncio.run(read_whole(written(tmp_path / "a", *parts(), deep, data())))
+
+
+class Refusing:
+    """A management API that refuses objects of one kind."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.calls: list[tuple[str, bool]] = []
+
+    async def create(self, kind: Kind[Any], content: dict[str, Any], *, dry_run: bool = False) -> Any:
+        self.calls.append((kind.kind, dry_run))
+        if kind.kind == self.kind:
+            raise Invalid(Call("create", kind.plural), 422, {"message": "refused"})
+        return None
+
+
+@pytest.mark.parametrize("kind", ["HostedControlPlane", "Cluster", "Secret"])
+def test_nothing_is_created_if_the_api_refuses_one_object(tmp_path: Path, kind: str) -> None:
+    planned, present = plan(contents(), Asked(NAMES), found()), found()
+    path = written(tmp_path / "a", *parts(), data())
+    api = Refusing(kind)
+
+    async def opened(store: DataStore) -> Driver:
+        raise AssertionError("the data store is not asked before the API")
+
+    async def restore() -> None:
+        archive, read = await read_whole(path)
+        restorer = Restorer(
+            cast("Client", api),
+            archive,
+            read,
+            World(),
+            opened,
+            lambda uid: {},
+            tell=lambda sentence: None,
+            moved=lambda size: None,
+        )
+        try:
+            await restorer.run(planned, present)
+        finally:
+            archive.close()
+
+    with pytest.raises(ApiError):
+        asyncio.run(restore())
+    assert api.calls[-1] == (kind, True)
+    assert {dry_run for _, dry_run in api.calls} == {True}
