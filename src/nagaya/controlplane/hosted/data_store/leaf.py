@@ -15,7 +15,8 @@ from nagaya.world import Clock
 
 
 def valid_pair(pair: KeyPair, spec: CertificateSpec, authority: CertificateAuthority, clock: Clock) -> KeyPair:
-    """The pair itself if it is as it shall be, else one with a new certificate; a new key only without a usable one."""
+    """The pair if it is as it shall be, else one with a new certificate; a new key only without a usable one. It is
+    encoded again, because a tenant may be able to write where it was kept."""
     try:
         key = keys.load(pair.key)
     except ValueError:
@@ -25,5 +26,5 @@ def valid_pair(pair: KeyPair, spec: CertificateSpec, authority: CertificateAutho
     except ValueError:
         return KeyPair.of(authority.issue(spec, key.public_key(), clock), key)
     if renewal(certificate, key.public_key(), spec, [authority.certificate], clock.now()) is None:
-        return pair
+        return KeyPair.of(certificate, key)
     return KeyPair.of(authority.issue(spec, key.public_key(), clock), key)

@@ -142,7 +142,8 @@ class _Made:
             return KeyPair.of(certificate, fresh), certificate
         why = renewal(certificate, key.public_key(), spec, [signer.certificate], self._clock.now())
         if why is None:
-            return before, certificate
+            # Encoded again: it comes from a Secret in the namespace of the tenant.
+            return KeyPair.of(certificate, key), certificate
         self.renewed.append(why.sentence)
         certificate = signer.issue(spec, key.public_key(), self._clock)
         return KeyPair.of(certificate, key), certificate

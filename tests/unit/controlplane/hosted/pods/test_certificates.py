@@ -86,3 +86,12 @@ def test_files_are_found_again_in_secrets_and_damaged_ones_are_made_anew() -> No
     made = certificates.ensure(found, FOR.authorities, FOR.inputs, dict(FOR.servers), CLOCK)
     assert made.files["apiserver.key"] != FIRST.files["apiserver.key"]
     assert made.files["front-proxy-client.crt"] == FIRST.files["front-proxy-client.crt"]
+
+
+def test_what_a_tenant_writes_around_a_certificate_is_dropped() -> None:
+    junk = b"kind: Config\nusers: [{user: {exec: {command: sh}}}]\n"
+    written = {
+        name: junk + content if name.endswith((".crt", ".key")) else content for name, content in FIRST.files.items()
+    }
+    second = certificates.ensure(written, FOR.authorities, FOR.inputs, dict(FOR.servers), CLOCK)
+    assert second.files == FIRST.files
