@@ -21,7 +21,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(h|ms|m|us|ns|s)", 
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
-def names(text: str) -> frozenset[str]:
+def split_names(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
 
@@ -39,7 +39,7 @@ CIPHER_SUITES: Final = (
 )
 """TLS 1.2 or newer, with forward secrecy and authentication."""
 
-FEATURE_GATES: Final = names(
+FEATURE_GATES: Final = split_names(
     """
     AllowOverwriteTerminationGracePeriodSeconds AnyVolumeDataSource CSIServiceAccountTokenSecrets
     CSIVolumeHealth ChangeContainerStatusOnKubeletRestart ClearingNominatedNodeNameAfterBinding
@@ -83,7 +83,7 @@ FEATURE_GATES: Final = names(
 """Features of the API, the controllers and the scheduler. Left out: gates that let a program read further files or
 connect elsewhere, gates that Nagaya's own settings depend on, gates that restrict nodes, and AllAlpha and AllBeta."""
 
-ADMISSION_PLUGINS: Final = names(
+ADMISSION_PLUGINS: Final = split_names(
     """
     AlwaysPullImages CertificateApproval CertificateSigning CertificateSubjectRestriction ClusterTrustBundleAttest
     DefaultIngressClass DefaultStorageClass DefaultTolerationSeconds DenyServiceExternalIPs ExtendedResourceToleration

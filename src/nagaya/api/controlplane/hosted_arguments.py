@@ -21,10 +21,10 @@ from nagaya.api.controlplane.argument_values import (
     duration,
     integer,
     list_of,
-    names,
     number,
     one_of,
     port_range,
+    split_names,
 )
 
 KUBE_APISERVER: Final = "kube-apiserver"
@@ -97,7 +97,7 @@ _APISERVER: Final[Mapping[str, Values]] = {
 _CONTROLLER_MANAGER: Final[Mapping[str, Values]] = {
     **_CLIENT,
     **dict.fromkeys(
-        names(
+        split_names(
             """
             concurrent-cron-job-syncs concurrent-daemonset-syncs concurrent-deployment-syncs concurrent-endpoint-syncs
             concurrent-ephemeralvolume-syncs concurrent-gc-syncs concurrent-horizontal-pod-autoscaler-syncs
