@@ -37,7 +37,8 @@ class _Plain(yaml.CSafeDumper):
 
 
 def files(facts: TenantFacts) -> dict[str, str]:
-    """The files for the folder of configuration, by name. The same facts give the same bytes."""
+    """The files for the folder of configuration, by name. The same facts give the same bytes. Raises ValueError if
+    settings cannot be written down."""
     contents: dict[str, Mapping[str, Any]] = {
         ADMISSION: admission(facts.settings.api_server.pod_security),
         AUDIT_POLICY: audit_policy(facts.settings.api_server.audit.policy),
@@ -45,7 +46,10 @@ def files(facts: TenantFacts) -> dict[str, str]:
     }
     if facts.tunnel is not None:
         contents[EGRESS] = egress(facts.tunnel)
-    return {name: yaml.dump(content, Dumper=_Plain, sort_keys=True) for name, content in sorted(contents.items())}
+    try:
+        return {name: yaml.dump(content, Dumper=_Plain, sort_keys=True) for name, content in sorted(contents.items())}
+    except RecursionError:
+        raise ValueError("audit.policy or authentication.jwt of spec.apiServer is nested too deeply") from None
 
 
 def authentication(jwt: tuple[Mapping[str, Any], ...] = ()) -> dict[str, Any]:

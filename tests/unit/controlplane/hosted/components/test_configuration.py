@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 
 from nagaya.controlplane.hosted.components import configuration
@@ -94,3 +95,13 @@ def test_there_is_a_way_out_only_with_a_tunnel() -> None:
             "transport": {"uds": {"udsName": "/run/nagaya/konnectivity-server.sock"}},
         },
     }
+
+
+def test_settings_that_are_nested_too_deeply_are_a_problem_of_their_own() -> None:
+    rule: Any = "x"
+    for _ in range(500):
+        rule = {"a": rule}
+    with pytest.raises(
+        ValueError, match=r"audit\.policy or authentication\.jwt of spec\.apiServer is nested too deeply"
+    ):
+        read({"version": "v1.36.3", "apiServer": {"audit": {"policy": {"rules": [rule]}}}})
