@@ -111,23 +111,17 @@ _CONTROLLER_MANAGER: Final[Mapping[str, Values]] = {
         _SYNCS,
     ),
     **dict.fromkeys(
-        (
-            "horizontal-pod-autoscaler-cpu-initialization-period",
-            "horizontal-pod-autoscaler-downscale-stabilization",
-            "horizontal-pod-autoscaler-initial-readiness-delay",
+        split_names(
+            "horizontal-pod-autoscaler-cpu-initialization-period horizontal-pod-autoscaler-downscale-stabilization "
+            "horizontal-pod-autoscaler-initial-readiness-delay"
         ),
         duration("0s", "24h"),
     ),
     **dict.fromkeys(
-        (
-            "attach-detach-reconcile-sync-period",
-            "horizontal-pod-autoscaler-sync-period",
-            "namespace-sync-period",
-            "node-monitor-grace-period",
-            "node-monitor-period",
-            "node-startup-grace-period",
-            "pvclaimbinder-sync-period",
-            "resource-quota-sync-period",
+        split_names(
+            "attach-detach-reconcile-sync-period horizontal-pod-autoscaler-sync-period namespace-sync-period "
+            "node-monitor-grace-period node-monitor-period node-startup-grace-period pvclaimbinder-sync-period "
+            "resource-quota-sync-period"
         ),
         duration("1s", "24h"),
     ),
