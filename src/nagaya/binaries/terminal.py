@@ -6,23 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from nagaya.binaries.progress import Activity, Unit, amount
+from nagaya.foreign_text import safe_console
 
 
 class TerminalReporter:
     """Lines that stay, and one bar that moves below them while something is going on."""
 
     def __init__(self, stream: IO[str]) -> None:
-        self._console = Console(file=stream, highlight=False)
+        self._console = safe_console(stream)
 
     def say(self, line: str) -> None:
         """One line that stays; it does not tear a bar that is being drawn."""
-        self._console.print(escape(line), soft_wrap=True)
+        self._console.print(line, soft_wrap=True)
 
     @contextmanager
     def activity(self, title: str, unit: Unit) -> Iterator[Activity]:

@@ -161,7 +161,7 @@ def _explain(identifier: str, output: str | None) -> None:
         return
     for each in checks:
         screen.line(f"{each.id}: {each.title} (at worst: {each.worst})", "bold")
-        screen.line(f"\n{each.lesson}\n")
+        screen.text(f"\n{each.lesson}\n\n")
 
 
 def _print(report: Report, screen: Screen) -> None:

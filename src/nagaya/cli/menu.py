@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from nagaya.foreign_text import escape_output
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -18,6 +21,16 @@ class Menu(click.Group):
     def __init__(self, entries: Mapping[str, tuple[str, str]], **settings: Any) -> None:
         super().__init__(**settings)
         self._entries = entries
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run as a process. Whatever it prints is escaped, also what the interpreter says of an unexpected error."""
+        streams = sys.stdout, sys.stderr
+        escape_output()
+        try:
+            return super().main(*args, **settings)
+        except SystemExit:
+            sys.stdout, sys.stderr = streams
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._entries)

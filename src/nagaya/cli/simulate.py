@@ -138,11 +138,15 @@ def _boot_simulated(emulator: Emulator) -> None:
     """Have machines become Nodes of clusters that are in this process too, each at a port of its own."""
     import logging
 
+    from nagaya.cli.logs import TextLines
+
     # Only now, because they bring a whole API server with them.
     from nagaya.simulators.proxmox.guests.clusters import Clusters
     from nagaya.simulators.proxmox.guests.tenants import TenantGuests
 
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setFormatter(TextLines("%(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     world = emulator.world
     emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True, network=True))
 

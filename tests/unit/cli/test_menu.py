@@ -46,6 +46,7 @@ def test_help_imports_no_command() -> None:
         "nagaya.cli",
         "nagaya.cli.main",
         "nagaya.cli.menu",
+        "nagaya.foreign_text",
     }
 
 

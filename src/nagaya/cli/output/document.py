@@ -12,6 +12,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from nagaya.foreign_text import escape
+
 JSON: Final = "json"
 YAML: Final = "yaml"
 C = TypeVar("C", bound=Callable[..., Any])
@@ -55,15 +57,19 @@ def printed_manifests(objects: Sequence[dict[str, Any]], output: str) -> str:
 def printed(content: object, output: str) -> str:
     """A document as text, with a line break at its end."""
     if output == JSON:
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        return escape(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
     import yaml
 
-    text: str = yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False, width=1000)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    try:
+        text: str = yaml.dump(content, Dumper=dumper, sort_keys=False, width=1000)
+    except UnicodeEncodeError:  # half characters, which only the slow one escapes
+        text = yaml.dump(content, Dumper=yaml.SafeDumper, sort_keys=False, width=1000)
     return text
 
 
 def streamed(content: object, output: str) -> str:
     """One document of many: a line of JSON, or a YAML document of its own."""
     if output == JSON:
-        return json.dumps(content, ensure_ascii=False) + "\n"
+        return escape(json.dumps(content, ensure_ascii=False)) + "\n"
     return "---\n" + printed(content, output)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nagaya.cli.output.table import Table
+from nagaya.foreign_text import escape_line, escape_lines, safe_console
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -37,7 +38,8 @@ class Screen:
         self.console.print(content)
 
     def line(self, line: str, style: str = "") -> None:
-        """Print a line."""
+        """Print a line. Line breaks in it are shown as such."""
+        line = escape_line(line)
         if self.terminal and style:
             self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         else:
@@ -57,10 +59,7 @@ class Screen:
     def console(self) -> Console:
         """Rich's, made when it is needed: importing it takes a while."""
         if self._console is None:
-            from rich.console import Console
-
-            # NO_COLOR and COLUMNS are heeded by rich itself; what objects say is never markup.
-            self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+            self._console = safe_console(sys.stdout)
         return self._console
 
 
@@ -71,4 +70,4 @@ def _is_terminal() -> bool:
 
 def note(sentence: str) -> None:
     """Say something that is not the result: to standard error."""
-    click.echo(sentence, err=True)
+    click.echo(escape_lines(sentence), err=True)

@@ -12,6 +12,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.screen import note
 from nagaya.cli.output.unanswered import better_kubeconfig, unanswered, unusable
 
 if TYPE_CHECKING:
@@ -174,5 +175,5 @@ def _said(error: Any) -> str:
 
 
 def _fail(sentence: str, code: ExitCode = ExitCode.PROBLEM) -> NoReturn:
-    click.echo(f"Error: {sentence}", err=True)
+    note(f"Error: {sentence}")
     raise SystemExit(int(code)) from None

@@ -6,8 +6,10 @@ The last column may have several lines. Without a terminal nothing is cut or fol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
+
+from nagaya.foreign_text import cut, escape, escape_line
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -40,8 +42,10 @@ class Table:
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
 
     def add(self, *cells: Cell | str) -> None:
-        """Add a row."""
-        self.rows.append(tuple(Cell(each) if isinstance(each, str) else each for each in cells))
+        """Add a row. Only its last cell keeps line breaks."""
+        row = [Cell(each) if isinstance(each, str) else each for each in cells]
+        shown = [escape_line(each.text) for each in row[:-1]] + [escape(cut(each.text)) for each in row[-1:]]
+        self.rows.append(tuple(replace(each, text=text) for each, text in zip(row, shown, strict=True)))
 
     def plain(self) -> str:
         """For pipes: columns as wide as their widest cell, two spaces apart."""
