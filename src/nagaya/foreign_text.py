@@ -47,7 +47,8 @@ def _escaped(char: str) -> str:
 
 def escape_line(text: str, longest: int = LONGEST) -> str:
     """The same in one line, cut if it is too long."""
-    return escape(cut(text, longest)).replace("\n", "\\n")
+    shown = escape(text[:longest]).replace("\n", "\\n")
+    return shown if len(text) <= longest >= len(shown) else f"{shown[:longest]}... ({len(text)} characters in all)"
 
 
 def escape_lines(text: str) -> str:
@@ -57,8 +58,8 @@ def escape_lines(text: str) -> str:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """The beginning of a text, with a note on what is left out."""
-    return text if len(text) <= longest else f"{text[:longest]}... ({len(text) - longest} more characters)"
+    """The beginning of a text, with a note on how long it is."""
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters in all)"
 
 
 def _bounded_marks(text: str) -> str:

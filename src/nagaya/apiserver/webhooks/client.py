@@ -26,6 +26,7 @@ from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.webhooks import words
 from nagaya.apiserver.webhooks.services import Services
+from nagaya.foreign_answers import TooMuch, read_whole
 from nagaya.sockets import Sockets
 
 _ANSWER_LIMIT: Final = 8 * 1024 * 1024
@@ -64,7 +65,8 @@ class WebhookClient:
         target = self._target(config, query)
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
-            self._session = aiohttp.ClientSession(connector=connector, trust_env=False)
+            jar = aiohttp.DummyCookieJar()
+            self._session = aiohttp.ClientSession(connector=connector, trust_env=False, cookie_jar=jar)
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, */*",
@@ -98,7 +100,11 @@ class WebhookClient:
             server_hostname=target.server_name,
             allow_redirects=False,
         ) as response:
-            return _parsed(response.status, response.headers.get("Content-Type", ""), await _read(response))
+            try:
+                body = await read_whole(response, _ANSWER_LIMIT)
+            except TooMuch as error:
+                raise _failed(target.shown, query, str(error)) from None
+            return _parsed(response.status, response.headers.get("Content-Type", ""), body)
 
     def _target(self, config: JsonObject, query: str) -> Target:
         """Where a `clientConfig` leads. Raises WebhookFailure if its service has nobody behind it."""
@@ -136,15 +142,6 @@ class WebhookClient:
                 self._contexts.clear()
             self._contexts[bundle] = context
         return context
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > _ANSWER_LIMIT:
-            raise WebhookFailure(f"the answer has more than {_ANSWER_LIMIT} bytes")
-    return bytes(body)
 
 
 def _parsed(code: int, content_type: str, body: bytes) -> JsonObject:

@@ -15,6 +15,7 @@ import aiohttp
 import orjson
 
 from nagaya.apiserver.meta import gostring
+from nagaya.foreign_text import cut
 
 _SYSTEM: Final[Mapping[int, str]] = {
     errno.ECONNREFUSED: "connect: connection refused",
@@ -78,10 +79,10 @@ def of_status(code: int, content_type: str, body: bytes) -> str:
     except ValueError:
         answer = None
     if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("message"):
-        return str(answer["message"])
+        return cut(str(answer["message"]))
     said = "unknown"
     if not content_type or content_type.startswith("text/"):
-        said = body.decode(errors="replace").strip() or "unknown"
+        said = cut(body.decode(errors="replace").strip()) or "unknown"
     if code == 403:
         return said
     if code in _MESSAGES:

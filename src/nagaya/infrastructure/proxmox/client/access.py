@@ -61,8 +61,12 @@ class Access:
         """Privileges by path, each with whether it is inherited below. Of the credentials themselves unless another
         user is named. A path that PVE does not know has none, which is no error."""
         given = {"path": path or None, "userid": user or None}
-        data = await self._calls.get("/access/permissions", given)
-        return {where: {name: bool(int(on)) for name, on in held.items()} for where, held in (data or {}).items()}
+        found = await self._calls.call("GET", "/access/permissions", given)
+        if not found.data:
+            return {}
+        if not all(isinstance(held, dict) for held in found.record().values()):
+            raise found.wrong("a record of privileges by path")
+        return {where: {name: on in (True, "1") for name, on in held.items()} for where, held in found.record().items()}
 
     async def users(self) -> tuple[str, ...]:
         """Those that the credentials may see."""
@@ -143,9 +147,8 @@ class Access:
 
     async def create_token(self, user: str, name: str, *, comment: str = "", separate: bool = True) -> NewToken:
         """`separate`: it has only the rights that are granted to itself. Raises Conflict if there is one."""
-        data = await self._calls.post(
-            path_of("access", "users", user, "token", name), {"privsep": separate, "comment": comment or None}
-        )
+        path = path_of("access", "users", user, "token", name)
+        data = (await self._calls.call("POST", path, {"privsep": separate, "comment": comment or None})).record()
         return NewToken(str(data["full-tokenid"]), str(data["value"]))
 
     async def delete_token(self, user: str, name: str) -> None:

@@ -6,10 +6,12 @@ import asyncio
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, path_of
+from nagaya.infrastructure.proxmox.client.errors import AgentFailed, Evidence
 
+T = TypeVar("T", list[Any], dict[str, Any])
 LARGEST_WRITE: Final = 60 * 1024
 """Characters that one file-write takes."""
 PATIENCE: Final = 30.0
@@ -50,17 +52,17 @@ class Agent:
     async def interfaces(self, node: str, vmid: int) -> tuple[Interface, ...]:
         """The network interfaces, `lo` included."""
         data = await self._calls.record(_path(node, vmid, "network-get-interfaces"))
-        return tuple(_interface(each) for each in data.get("result") or ())
+        return tuple(_interface(each) for each in _result(data, list))
 
     async def system(self, node: str, vmid: int) -> Mapping[str, str]:
         """What system runs there: id, name, version, ..."""
         data = await self._calls.record(_path(node, vmid, "get-osinfo"))
-        return {str(name): str(value) for name, value in (data.get("result") or {}).items()}
+        return {str(name): str(value) for name, value in _result(data, dict).items()}
 
     async def execute(self, node: str, vmid: int, command: Sequence[str], *, stdin: str = "") -> int:
         """Start a program; returns its pid. Needs VM.GuestAgent.Unrestricted."""
         given = {"command": list(command), "input-data": stdin or None}
-        return int((await self._calls.post(_path(node, vmid, "exec"), given))["pid"])
+        return int((await self._calls.call("POST", _path(node, vmid, "exec"), given)).record()["pid"])
 
     async def execution(self, node: str, vmid: int, pid: int) -> Execution:
         """How a program fares. Raises AgentFailed for a pid whose end was told before."""
@@ -108,6 +110,15 @@ class Agent:
 
 def _path(node: str, vmid: int, what: str) -> str:
     return path_of("nodes", node, "qemu", vmid, "agent", what)
+
+
+def _result(data: Mapping[str, Any], wanted: type[T]) -> T:
+    """What the agent said, which may be nothing. Raises AgentFailed."""
+    found = data.get("result") or wanted()
+    if not isinstance(found, wanted):
+        said = "the agent answered something that its command does not answer"
+        raise AgentFailed(Evidence("GET", "the agent", message=said))
+    return found
 
 
 def _interface(data: Mapping[str, Any]) -> Interface:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
+from nagaya.foreign_text import escape_line
 from nagaya.infrastructure.proxmox.client import errors
 from nagaya.infrastructure.proxmox.client.breaker import Dead, Passage, Shut, State
 from nagaya.infrastructure.proxmox.client.credentials import Password, Session
@@ -30,7 +31,16 @@ from nagaya.infrastructure.proxmox.client.hosts import Endpoints, Hosts
 from nagaya.infrastructure.proxmox.client.metrics import ClientMetrics
 from nagaya.infrastructure.proxmox.client.multipart import Upload, multipart
 from nagaya.infrastructure.proxmox.client.trace import Trace, Traced, redacted
-from nagaya.infrastructure.proxmox.client.transport import ROOT, Answer, NotSent, ReplyLost, Request, Transport
+from nagaya.infrastructure.proxmox.client.transport import (
+    FORM,
+    ROOT,
+    Answer,
+    NotSent,
+    ReplyLost,
+    Request,
+    Transport,
+    Unusable,
+)
 from nagaya.infrastructure.proxmox.client.upid import Upid, upid
 from nagaya.kube.calls import nothing
 from nagaya.world import World
@@ -97,27 +107,21 @@ class Calls:
 
     async def rows(self, path: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
         """A list that is there. Raises Malformed for anything else."""
-        found = await self.get(path, parameters)
-        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-            raise _unexpected("GET", path, found, "a list")
-        return found
+        return (await self.call("GET", path, parameters)).rows()
 
     async def record(self, path: str, parameters: Parameters | None = None) -> dict[str, Any]:
         """A record that is there. Raises Malformed for anything else."""
-        found = await self.get(path, parameters)
-        if not isinstance(found, dict):
-            raise _unexpected("GET", path, found, "a record")
-        return found
+        return (await self.call("GET", path, parameters)).record()
 
     async def begin(
         self, method: str, path: str, parameters: Parameters | None = None, *, upload: Upload | None = None
     ) -> Upid:
         """Start a task."""
-        found = (await self.call(method, path, parameters, upload=upload)).data
+        found = await self.call(method, path, parameters, upload=upload)
         try:
-            return upid(str(found))
+            return upid(str(found.data))
         except ValueError:
-            raise _unexpected(method, path, found, "a UPID") from None
+            raise found.wrong("a UPID") from None
 
     async def post(self, path: str, parameters: Parameters | None = None) -> Any:
         """Make or start something."""
@@ -221,22 +225,30 @@ class Calls:
         began, at = clock.monotonic(), clock.now()
         traced = Traced(at, asked.method, asked.path, shown, endpoint.url)
         told = asked if asked.host else replace(asked, host=endpoint.host)
+        known = request.secrets
         try:
-            answer = await self._transport.send(endpoint, self._facts.trust, request)
+            answer = (await self._transport.send(endpoint, self._facts.trust, request)).without(known)
         except NotSent as failure:
-            door.failed(str(failure), to_connect=True)
-            error = HostUnreachable(replace(told, host=endpoint.host, message=str(failure)))
+            why = escape_line(known.remove(str(failure)))
+            door.failed(why, to_connect=True)
+            error = HostUnreachable(replace(told, host=endpoint.host, message=why))
             self._done(traced, told, error, clock.monotonic() - began, None)
-            raise _Elsewhere(error) from failure
+            raise _Elsewhere(error) from None
         except ReplyLost as failure:
             # Silence on a call that is passed on says nothing of the endpoint: it waits for the other host itself.
             blamed = passage if passage is not None and failure.timed_out else door
-            blamed.failed(str(failure), to_connect=False)
-            error = HostUnreachable(replace(told, message=str(failure)), may_have_happened=True)
+            why = escape_line(known.remove(str(failure)))
+            blamed.failed(why, to_connect=False)
+            error = HostUnreachable(replace(told, message=why), may_have_happened=True)
             self._done(traced, told, error, clock.monotonic() - began, None)
             if asked.changes or blamed is passage:
-                raise error from failure
-            raise _Elsewhere(error) from failure
+                raise error from None
+            raise _Elsewhere(error) from None
+        except Unusable as failure:
+            door.succeeded()
+            unusable = errors.Malformed(replace(told, message=known.remove(str(failure))))
+            self._done(traced, told, unusable, clock.monotonic() - began, None)
+            raise unusable from None
         seconds = clock.monotonic() - began
         try:
             result = decoded(answer, told)
@@ -356,18 +368,13 @@ def _request(
     text = urlencode(given, doseq=True, quote_via=quote)
     timeout = PASSED_ON if passed_on else TIMEOUT
     if method in ("POST", "PUT"):
-        headers = {"content-type": "application/x-www-form-urlencoded"} if text else {}
+        headers = {"content-type": FORM} if text else {}
         return Request(method, ROOT + path, headers=headers, body=text.encode(), timeout=timeout)
     return Request(method, ROOT + path, query=text, timeout=timeout)
 
 
 def _with(request: Request, proof: Mapping[str, str]) -> Request:
     return replace(request, headers={**request.headers, **proof})
-
-
-def _unexpected(method: str, path: str, found: object, wanted: str) -> errors.Malformed:
-    shown = repr(found)[:80]
-    return errors.Malformed(Evidence(method, unquote(path), _host(path), 200, "OK", f"{shown} is not {wanted}"))
 
 
 def _unreachable(asked: Evidence, dead: Dead) -> HostUnreachable:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from nagaya.infrastructure.proxmox.client import rows
+from nagaya.infrastructure.proxmox.client.answer_types import malformed, shown
 from nagaya.infrastructure.proxmox.client.calls import Calls, path_of
 from nagaya.infrastructure.proxmox.client.errors import Conflict
 from nagaya.infrastructure.proxmox.client.rows import MachineRow
+
+_VERSION: Final = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:[.~+-]|$)")
+_VMID: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,11 @@ class Cluster:
 
     async def version(self) -> Version:
         """Needs no right, so it says nothing on whether the credentials are of use."""
-        data = await self._calls.record("/version")
-        text = str(data["version"])
-        major, _, rest = text.partition(".")
-        minor = rest.partition(".")[0].partition("-")[0]
-        return Version(text, (int(major), int(minor) if minor.isdigit() else 0))
+        found = await self._calls.call("GET", "/version")
+        text = str(found.record()["version"])
+        if (numbers := _VERSION.match(text)) is None:
+            raise malformed(found.asked, f"version: {shown(text)} is not a version such as 9.2.1")
+        return Version(text, (int(numbers[1]), int(numbers[2] or 0)))
 
     async def status(self) -> list[dict[str, Any]]:
         """The rows of hosts and of the cluster. Raises Forbidden without Sys.Audit on /."""
@@ -51,7 +56,10 @@ class Cluster:
 
     async def next_id(self) -> int:
         """An id that is free at this moment. Nothing is reserved."""
-        return int(await self._calls.get("/cluster/nextid"))
+        found = await self._calls.call("GET", "/cluster/nextid")
+        if not _VMID.fullmatch(str(found.data)):
+            raise found.wrong("a VMID")
+        return int(found.data)
 
     async def is_free(self, vmid: int) -> bool:
         """Whether nobody has this id at this moment, hosts that are off included."""

@@ -13,7 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from nagaya.foreign_text import cut, escape_line
+
 _MACHINE: Final = re.compile(r"/qemu/(\d+)(?:/|$)")
+_LONGEST: Final = 2000
+"""Characters of what PVE said in a message."""
 _TASK_OF: Final = re.compile(r"UPID(?::[^:]+){5}:(\d+):")
 
 
@@ -63,8 +67,8 @@ class ProxmoxError(Exception):
     def why(self) -> str:
         """What PVE said, on one line, with what it said of single parameters."""
         evidence = self.evidence
-        named = "; ".join(f"{name}: {_line(text)}" for name, text in sorted(evidence.errors.items()))
-        return ": ".join(part for part in (_line(evidence.text).rstrip("."), named) if part)
+        named = "; ".join(f"{_line(name)}: {_line(text)}" for name, text in sorted(evidence.errors.items()))
+        return ": ".join(part for part in (_line(evidence.text).rstrip("."), cut(named, _LONGEST)) if part)
 
     def __str__(self) -> str:
         evidence = self.evidence
@@ -276,4 +280,4 @@ class TaskVanished(ProxmoxError):
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return escape_line(" ".join(text.split()), _LONGEST)

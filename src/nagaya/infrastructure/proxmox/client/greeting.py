@@ -12,6 +12,8 @@ import re
 import ssl
 from typing import Final
 
+import aiohttp
+
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.trust import Trust, context
 
@@ -39,6 +41,8 @@ async def greeted(endpoint: Endpoint, trust: Trust) -> bytes:
 def cause(error: BaseException) -> str:
     """Why a connection did not come about, in the words of the system: Python's own name addresses and calls."""
     inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
+    if isinstance(inner, aiohttp.ClientResponseError):
+        return "what it sent is not HTTP, or has headers that are too long"  # the error repeats them
     said = getattr(inner, "verify_message", "")
     if said:
         return str(said)

@@ -160,5 +160,5 @@ def _rule(row: Mapping[str, Any]) -> HaRule:
     )
 
 
-def _number(value: object) -> int | None:
-    return None if value is None else int(str(value))
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)

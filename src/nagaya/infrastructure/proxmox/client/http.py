@@ -20,9 +20,10 @@ import aiohttp
 from yarl import URL
 
 import nagaya
+from nagaya.foreign_answers import TooMuch, read_whole
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.greeting import cause, fingerprint_of, greeted
-from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request
+from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request, Unusable
 from nagaya.infrastructure.proxmox.client.trust import BadTrust, OneOf, Trust, context
 from nagaya.sockets import Sockets
 
@@ -82,7 +83,9 @@ class HttpTransport:
                 ssl=verified,
                 timeout=timeout,
             ) as response:
-                return Answer(response.status, response.reason or "", await response.read())
+                return Answer(response.status, response.reason or "", await read_whole(response))
+        except TooMuch as error:
+            raise Unusable(f"{endpoint} answers too much: {error}") from error
         except _Broken as broken:
             raise _no_answer(endpoint, request, broken.error) from broken.error
         except aiohttp.ClientConnectorCertificateError as error:

@@ -69,7 +69,7 @@ class TaskState:
 
 def phase_of(status: dict[str, Any]) -> tuple[Phase, str]:
     """The phase in an answer of .../tasks/{upid}/status, and the exit status."""
-    if status.get("status") == "running":
+    if status["status"] == "running":
         return Phase.RUNNING, ""
     said = str(status.get("exitstatus") or "unexpected status").strip()
     good = said == "OK" or said.startswith("WARNINGS: ")

@@ -23,8 +23,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from nagaya.foreign_text import escape_line
 from nagaya.infrastructure.proxmox.client.calls import Calls, Parameters, path_of
-from nagaya.infrastructure.proxmox.client.errors import NotFound, ParameterError, ProxmoxError
+from nagaya.infrastructure.proxmox.client.errors import Evidence, Malformed, NotFound, ParameterError, ProxmoxError
 from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState, phase_of
 from nagaya.infrastructure.proxmox.client.upid import Upid, upid
 
@@ -32,6 +33,7 @@ SHORTEST: Final = 0.5  # seconds between two questions about a task
 LONGEST: Final = 5.0
 SHARE: Final = 0.2  # of a task's age
 LOG_LINES: Final = 20
+LINE_LENGTH: Final = 500  # characters of a line
 REMEMBERED: Final = 2000  # ended tasks
 _LISTED: Final = 500
 _LOG_PAGE: Final = 500
@@ -102,7 +104,10 @@ class Tasks:
         """Those of a type that run on a host, whoever has begun them, as far as the credentials may see them."""
         given: Parameters = {"source": "active", "typefilter": type, "limit": _LISTED}
         rows = await self._calls.rows(path_of("nodes", host, "tasks"), given)
-        return tuple(upid(str(row["upid"])) for row in rows if not row.get("endtime"))
+        try:
+            return tuple(upid(row["upid"]) for row in rows if not row.get("endtime"))
+        except ValueError as error:
+            raise Malformed(Evidence("GET", f"/nodes/{host}/tasks", host, 200, "OK", f"{host}: {error}")) from None
 
     async def stop(self, task: Upid | str) -> None:
         """Stop it, and return when it has ended."""
@@ -195,9 +200,10 @@ class Tasks:
             page = await self._calls.call("GET", path, {"start": 0, "limit": _LOG_PAGE})
             if page.total is not None and page.total > _LOG_PAGE:
                 page = await self._calls.call("GET", path, {"start": page.total - LOG_LINES, "limit": LOG_LINES})
+            lines = page.rows()[-LOG_LINES:]
         except ProxmoxError as error:
             return (f"(the log cannot be read: {error.why})",)
-        return tuple(str(line.get("t", "")) for line in page.data)[-LOG_LINES:]
+        return tuple(escape_line(str(line.get("t") or ""), LINE_LENGTH) for line in lines)
 
     def _known(self, watched: _Watched, state: TaskState) -> None:
         watched.state, watched.trouble = state, None

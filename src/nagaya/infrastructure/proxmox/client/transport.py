@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+from urllib.parse import parse_qsl
 
+from nagaya.foreign_answers import Secrets, secrets
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.trust import Trust
 
 ROOT: Final = "/api2/json"
+FORM: Final = "application/x-www-form-urlencoded"
+_PROOFS: Final = ("authorization", "cookie", "csrfpreventiontoken")
+_SECRET: Final = frozenset({"password", "cipassword", "secret", "tfa-challenge"})
+"""Parameters that no answer may repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,13 @@ class Request:
     timeout: float = 10.0
     """Seconds until the whole answer is there."""
 
+    @property
+    def secrets(self) -> Secrets:
+        """What nothing that is made of the answer may repeat."""
+        given = parse_qsl(self.body.decode(errors="replace")) if self.headers.get("content-type") == FORM else ()
+        values = [self.headers[name] for name in _PROOFS if name in self.headers]
+        return secrets(*values, *(value for name, value in given if name in _SECRET))
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -37,6 +50,10 @@ class Answer:
     status: int
     reason: str
     body: bytes = field(default=b"", repr=False)
+
+    def without(self, known: Secrets) -> Answer:
+        """The same without secrets."""
+        return Answer(self.status, known.remove(self.reason), known.remove_bytes(self.body))
 
 
 class NoAnswer(Exception):
@@ -53,6 +70,10 @@ class ReplyLost(NoAnswer):
     def __init__(self, why: str, *, timed_out: bool = False) -> None:
         super().__init__(why)
         self.timed_out = timed_out
+
+
+class Unusable(NoAnswer):
+    """An answer came that nothing can be made of: it is too large. The call may have taken effect."""
 
 
 class Transport(Protocol):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 
+from nagaya.foreign_answers import TooMuch, read_whole
 from nagaya.infrastructure.proxmox.image.checksum import Checksum, published
 from nagaya.infrastructure.proxmox.image.image import file_of, shown
 
@@ -72,9 +73,7 @@ async def fetch(address: str) -> str | None:
 
 
 async def _text(answer: aiohttp.ClientResponse, address: str) -> str:
-    read = bytearray()
-    async for part in answer.content.iter_chunked(1 << 16):
-        read += part
-        if len(read) > LARGEST:
-            raise Unpublished(f"{shown(address)} is no list of checksums: it is too long. Give --checksum.")
-    return read.decode(errors="replace")
+    try:
+        return (await read_whole(answer, LARGEST)).decode(errors="replace")
+    except TooMuch as error:
+        raise Unpublished(f"{shown(address)} is no list of checksums: {error}, or give --checksum.") from None

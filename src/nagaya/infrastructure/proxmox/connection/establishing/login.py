@@ -21,7 +21,7 @@ from nagaya.infrastructure.proxmox.client.errors import (
     ProxmoxError,
     Unauthorized,
 )
-from nagaya.infrastructure.proxmox.client.transport import ROOT, NoAnswer, Request, Transport
+from nagaya.infrastructure.proxmox.client.transport import FORM, ROOT, NoAnswer, Request, Transport
 
 PATH: Final = "/access/ticket"
 _CHALLENGE: Final = "!tfa!"
@@ -74,14 +74,15 @@ async def _ticket(transport: Transport, endpoint: Endpoint, trust: Trust, given:
     request = Request(
         "POST",
         ROOT + PATH,
-        headers={"content-type": "application/x-www-form-urlencoded"},
+        headers={"content-type": FORM},
         body=urlencode(given, quote_via=quote).encode(),
         timeout=TIMEOUT,
     )
     try:
-        answer = await transport.send(endpoint, trust, request)
+        answer = (await transport.send(endpoint, trust, request)).without(request.secrets)
     except NoAnswer as failure:
-        raise HostUnreachable(Evidence("POST", PATH, endpoint.host, message=str(failure))) from failure
+        why = request.secrets.remove(str(failure))
+        raise HostUnreachable(Evidence("POST", PATH, endpoint.host, message=why)) from None
     try:
         data = decoded(answer, asked).data
     except Unauthorized as error:

@@ -1,0 +1,164 @@
+"""Types of what Proxmox VE answers, checked before anything is made of it.
+
+A field means the same in most answers, so one table has those that are read, wherever they occur. PVE writes numbers as
+text now and then, and nothing for false: both are understood. Anything else of a wrong type is Malformed, and the error
+names host, path and field; so is a field that is missing when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from nagaya.infrastructure.proxmox.client.errors import Evidence, Malformed
+
+_REMEDY: Final = (
+    "Check that the address leads to Proxmox VE, and that this version of it is supported (nagaya proxmox check)."
+)
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_NODE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_LARGEST: Final = 1 << 60
+_LATEST: Final = 253_402_300_799
+"""The last second of the year 9999."""
+_LONGEST: Final = 64 << 10
+_SHOWN: Final = 60
+
+Check = Callable[[Any], bool]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def _long_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _scalar(value: Any) -> bool:
+    return value is None or isinstance(value, int | float) or _text(value)
+
+
+def _integer(value: Any) -> bool:
+    if isinstance(value, str):
+        return _INTEGER.fullmatch(value) is not None
+    return isinstance(value, int | float) and abs(value) <= _LARGEST
+
+
+def _number(value: Any) -> bool:
+    return _NUMBER.fullmatch(value) is not None if isinstance(value, str) else _integer(value)
+
+
+def _time(value: Any) -> bool:
+    return _integer(value) and 0 <= int(value) <= _LATEST
+
+
+def _node(value: Any) -> bool:
+    return isinstance(value, str) and _NODE.fullmatch(value) is not None
+
+
+def _record(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _rows(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value))
+
+
+def _nested(value: Any) -> bool:
+    return _record(value) or _rows(value)
+
+
+_NOUNS: Final[Mapping[Check, str]] = {
+    _text: "a text",
+    _long_text: "a text",
+    _scalar: "a text or a number",
+    _integer: "a whole number",
+    _number: "a number",
+    _time: "a point in time",
+    _node: "the name of a host",
+    _record: "a record",
+    _rows: "a list of records",
+    _texts: "a list of texts",
+    _nested: "a record or a list of records",
+}
+_FIELDS: Final[Mapping[str, Check]] = {
+    name: check
+    for check, names in (
+        (_text, "type status userid roleid tokenid full-tokenid path ugid upid volid ticket CSRFPreventionToken ip "
+                "iface filename fingerprint pem ip-address vnet zone"),
+        (_long_text, "content out-data err-data"),
+        (_scalar, "name id hastate lock tags pool storage plugintype kversion privs exitstatus t format parent poolid "
+                  "comment sid state group rule resources affinity digest key value pending qmpstatus full "
+                  "hardware-address"),
+        (_integer, "vmid maxmem mem maxdisk disk uptime cpus total used avail size endtime max_restart max_relocate "
+                   "online local template shared active enabled enable propagate privsep agent managed quorate exited "
+                   "exitcode pid prefix delete"),
+        (_number, "maxcpu cpu"),
+        (_time, "time localtime ctime expire"),
+        (_node, "node"),
+        (_record, "memory cpuinfo ha"),
+        (_rows, "members ip-addresses"),
+        (_texts, "map"),
+        (_nested, "result"),
+    )
+    for name in names.split()
+}  # fmt: skip
+_ABSENT: Final = (None, "")
+"""As good as not there, where a number or a record is meant."""
+
+
+class Record(dict[str, Any]):
+    """A record of an answer. Reading a field that is missing raises Malformed."""
+
+    def __init__(self, fields: Mapping[str, Any], asked: Evidence) -> None:
+        super().__init__(fields)
+        self.asked = asked
+
+    def __missing__(self, field: str) -> Any:
+        raise malformed(self.asked, f"{field} is missing")
+
+
+def typed(data: Any, asked: Evidence) -> Any:
+    """The data of an answer, once its fields are of their types. Raises Malformed."""
+    if isinstance(data, list):
+        return [typed(row, asked) if isinstance(row, dict) else row for row in data]
+    return _checked(data, asked) if isinstance(data, dict) else data
+
+
+def malformed(asked: Evidence, what: str) -> Malformed:
+    """The error of an answer in which something is wrong. `asked` names the host and the path."""
+    return Malformed(replace(asked, status=200, reason="OK", message=what), _REMEDY)
+
+
+def shown(value: Any) -> str:
+    """A value as messages have it."""
+    return "null" if value is None else repr(str(value)[:_SHOWN] if isinstance(value, dict | list) else value)[:_SHOWN]
+
+
+def _checked(row: dict[str, Any], asked: Evidence) -> Record:
+    check = _check_of(asked.path)
+    found = Record(row, asked)
+    for name, value in row.items():
+        wanted = check or _FIELDS.get(name)
+        if wanted is None or wanted(value):
+            if wanted in (_record, _rows, _nested):
+                found[name] = typed(value, asked)
+        elif value in _ABSENT:
+            del found[name]
+        else:
+            raise malformed(asked, f"{name[:_SHOWN]}: {shown(value)} is not {_NOUNS[wanted]}")
+    return found
+
+
+def _check_of(path: str) -> Check | None:
+    """What all fields of some answers are, whatever their names."""
+    if path.endswith("/version"):
+        return _text
+    return _scalar if path.endswith("/config") else None
