@@ -63,7 +63,7 @@ class Kind(Generic[T]):
     def decode(self, data: bytes | msgspec.Raw) -> T:
         """An object from JSON. Raises msgspec.ValidationError, which names the field, if it is not of this kind."""
         if self.model is Untyped:
-            return cast(T, self._untyped(msgspec.json.decode(data)))
+            return cast(T, self._untyped(msgspec.json.decode(data, type=dict[str, Any])))
         return cast(T, _decoder(self.model).decode(data))
 
     def convert(self, content: Mapping[str, Any]) -> T:

@@ -21,7 +21,16 @@ from typing import Final
 
 from nagaya.kube.errors import ApiError, ServiceUnavailable, TooManyRequests, from_answer
 from nagaya.kube.rate import RateLimit
-from nagaya.kube.transport import Answer, AnswerLost, Call, NoAnswer, StreamAnswer, Transport, Unreachable
+from nagaya.kube.transport import (
+    Answer,
+    AnswerLost,
+    AnswerUnusable,
+    Call,
+    NoAnswer,
+    StreamAnswer,
+    Transport,
+    Unreachable,
+)
 from nagaya.world import World
 
 log = logging.getLogger(__name__)
@@ -139,7 +148,8 @@ class Calls:
             again = purpose.patient and (told is not None or not purpose.writes)
             pause = max(pause, told or 0.0)
         else:
-            again = isinstance(error, Unreachable) or (isinstance(error, AnswerLost) and not purpose.writes)
+            lost = isinstance(error, AnswerLost) and not isinstance(error, AnswerUnusable)
+            again = isinstance(error, Unreachable) or (lost and not purpose.writes)
         if not again or attempt >= ATTEMPTS or pause > LONGEST_PAUSE:
             raise error
         # Later by up to a half, so that those who were turned away together do not come back together.

@@ -29,10 +29,10 @@ from nagaya.kube.decoding import (
 )
 from nagaya.kube.errors import Expired
 from nagaya.kube.key import Key
-from nagaya.kube.lines import lines
+from nagaya.kube.lines import LineTooLong, lines
 from nagaya.kube.patches import Apply, JsonPatch, Merge, Patch
 from nagaya.kube.rate import RateLimit
-from nagaya.kube.transport import NOTHING, Answer, Call, Transport
+from nagaya.kube.transport import NOTHING, Answer, AnswerLost, AnswerUnusable, Call, StreamAnswer, Transport
 from nagaya.world import World
 
 __all__ = ["Client", "Listing", "Propagation", "Undecodable", "WatchEvent"]
@@ -44,6 +44,9 @@ REQUEST_TIMEOUT: Final = 30.0  # seconds; the server itself gives up after 60
 WATCH_TIMEOUT: Final = 300.0  # seconds, up to twice that at random, so that watches do not all end at once
 WATCH_GRACE: Final = 30.0  # seconds that a server may take longer than it was asked to
 PAGE: Final = 500  # objects; keeps the event loop free between pages
+LARGEST_LIST: Final = 1 << 30  # bytes of all pages
+MOST_PAGES: Final = 20_000
+MOST_REPEATED: Final = 1000  # events in a row that tell nothing new
 
 _JSON: Final = "application/json"
 _READ: Final = {"accept": _JSON}
@@ -108,11 +111,15 @@ class Client:
         query = _selection(labels, fields)
         if resource_version is not None:
             query["resourceVersion"] = resource_version
-        try:
-            return await self._list(kind, namespace, {**query, "limit": str(page)} if page else query, on_problem)
-        except Expired:
-            if not page:
-                raise
+        while page:
+            try:
+                return await self._list(kind, namespace, {**query, "limit": str(page)}, on_problem)
+            except Expired:
+                break
+            except AnswerUnusable:
+                if page == 1:
+                    raise
+                page = max(1, page // 10)  # objects may have 1.5 MiB each
         return await self._list(kind, namespace, query, on_problem)
 
     async def _list(
@@ -122,12 +129,18 @@ class Client:
         answer = await self._read("list", kind, path, query)
         found = read_page(kind, answer.body, on_problem)
         items, version = found.items, found.resource_version
+        size, pages, seen = len(answer.body), 1, {found.rest}
         while found.rest:
             # The token says which moment is meant; naming it twice is an error.
             rest = {name: value for name, value in query.items() if name != "resourceVersion"}
             answer = await self._read("list", kind, path, {**rest, "continue": found.rest})
             found = read_page(kind, answer.body, on_problem)
             items += found.items
+            size, pages = size + len(answer.body), pages + 1
+            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES:
+                why = f"the list of {kind} does not end ({pages} pages, {size >> 20} MiB): the server is broken"
+                raise AnswerLost(Call("GET", path), why)
+            seen.add(found.rest)
         return Listing(items, version)
 
     async def create(self, kind: Kind[T], obj: T | Mapping[str, Any], *, dry_run: bool = False) -> T:
@@ -220,12 +233,38 @@ class Client:
         query |= {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": resource_version}
         query["timeoutSeconds"] = str(max(1, round(seconds)))
         call = Call("GET", kind.path(namespace), query, _READ, None, REQUEST_TIMEOUT, seconds + WATCH_GRACE)
-        async with self._calls.stream(call, Purpose("watch", str(kind))) as answer, aclosing(lines(answer)) as found:
+        until = self._world.clock.monotonic() + seconds + WATCH_GRACE
+        last, repeated = 0, 0
+        async with (
+            self._calls.stream(call, Purpose("watch", str(kind))) as answer,
+            aclosing(self._lines(answer, call, until)) as found,
+        ):
             async for batch in found:
                 for line in batch:
                     event = read_event(kind, line, call, on_problem)
-                    if event is not None:
-                        yield event
+                    if event is None:
+                        continue
+                    version = int(event.resource_version or 0)
+                    last, repeated = max(last, version), 0 if version > last else repeated + 1
+                    if repeated > MOST_REPEATED:
+                        raise AnswerLost(call, f"the server repeats what it has told up to version {last}")
+                    yield event
+
+    async def _lines(self, answer: StreamAnswer, call: Call, until: float) -> AsyncGenerator[Sequence[bytes], None]:
+        """The lines of a watch, which a server that drips bytes must not keep open for ever."""
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            async for chunk in answer:
+                if self._world.clock.monotonic() > until:
+                    raise AnswerLost(call, "the server did not end the watch when it should have")
+                yield chunk
+
+        try:
+            async with aclosing(chunks()) as source, aclosing(lines(source)) as found:
+                async for batch in found:
+                    yield batch
+        except LineTooLong as error:
+            raise AnswerUnusable(call, str(error)) from None
 
     async def scale(self, kind: Kind[Any], namespace: str, name: str) -> int:
         """How many replicas are wanted, by the scale subresource."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from nagaya.kube.connection import Connection, Pem
-from nagaya.kube.exec_plugin import Credential, ExecCredentials
+from nagaya.kube.exec_plugin import Credential, ExecCredentials, PluginFailed
 from nagaya.world import Clock
 
 FILES_AGE: Final = 60.0  # seconds; service account tokens are replaced long before they expire
@@ -75,6 +75,8 @@ class Credentials:
             token = token or given.token
             if certificate is None and given.certificate:
                 certificate, key = given.certificate.encode(), given.key.encode()
+        if not (token.isascii() and token.isprintable()):
+            raise PluginFailed("the token of the kubeconfig holds characters that no header can: write it anew")
         authorization = f"Bearer {token}" if token else ""
         if not token and connection.username:
             pair = f"{connection.username}:{connection.password}"

@@ -7,6 +7,7 @@ object at fault: one object that cannot be read must not hide the thousands that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +18,19 @@ import msgspec
 from nagaya.api.kind import Kind, Object
 from nagaya.api.meta import ObjectMeta
 from nagaya.api.untyped import Untyped
+from nagaya.foreign_answers import read_json
+from nagaya.foreign_text import escape_line
 from nagaya.kube.errors import from_status
 from nagaya.kube.key import Key
 from nagaya.kube.transport import Call
 
 T = TypeVar("T", bound=Object)
 _Item = TypeVar("_Item")
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises; the last for values within values without end."""
+_VERSION: Final = re.compile(r"[0-9]{0,19}")
+_LONGEST: Final = 1000
+CHANGES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 
@@ -30,10 +38,12 @@ class Undecodable(Exception):
     """An object that the server has, and that is not what its kind says. Names the field at fault."""
 
     def __init__(self, kind: Kind[Any], key: Key, resource_version: str, why: str, *, deleted: bool = False) -> None:
-        super().__init__(f"{kind} {key} cannot be read: {why}. Does its CRD serve what {kind.api_version} promises?")
+        why = escape_line(why, _LONGEST)
+        shown = escape_line(str(key), _LONGEST)
+        super().__init__(f"{kind} {shown} cannot be read: {why}. Does its CRD serve what {kind.api_version} promises?")
         self.kind = kind
         self.key = key
-        self.resource_version = resource_version
+        self.resource_version = resource_version if _is_version(resource_version) else ""
         self.deleted = deleted
         self.why = why
 
@@ -119,7 +129,7 @@ def read_object(kind: Kind[T], body: bytes) -> T:
     """The object in an answer. Raises Undecodable."""
     try:
         return kind.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise _undecodable(kind, msgspec.Raw(body), error) from error
 
 
@@ -127,7 +137,7 @@ def is_status(body: bytes) -> bool:
     """Whether an answer is a Status instead of an object."""
     try:
         outline = _OUTLINE.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return False
     return outline.kind == "Status" and outline.api_version == "v1"
 
@@ -136,7 +146,7 @@ def read_replicas(kind: Kind[Any], key: Key, body: bytes) -> int:
     """The number in a Scale. Raises Undecodable."""
     try:
         return _SCALE.decode(body).spec.replicas
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise Undecodable(kind, key, "", f"scale: {error}") from error
 
 
@@ -144,23 +154,26 @@ def read_page(kind: Kind[T], body: bytes, on_problem: OnProblem | None = None) -
     """A part of a list. Raises Undecodable for the first object that is at fault, unless somebody takes it."""
     if kind.model is not Untyped:
         try:
-            return _page(_list_decoder(kind.model).decode(body))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            page: Page[T] = _page(_list_decoder(kind.model).decode(body))
+        except UNREADABLE:
             pass  # below it is found out which object it is
+        else:
+            if all(_is_version(item.metadata.resource_version) for item in page.items):
+                return _checked(kind, page)
     try:
         found = _RAW_LIST.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise Undecodable(kind, Key("", "list"), "", str(error)) from error
     items: list[T] = []
     for raw in found.items or ():
         try:
-            items.append(kind.decode(raw))
-        except msgspec.DecodeError as error:
+            items.append(_decode(kind, raw))
+        except UNREADABLE as error:
             problem = _undecodable(kind, raw, error)
             if on_problem is None:
                 raise problem from error
             on_problem(problem)
-    return Page(items, found.metadata.resource_version, found.metadata.continue_)
+    return _checked(kind, Page(items, found.metadata.resource_version, found.metadata.continue_))
 
 
 def read_event(kind: Kind[T], line: bytes, call: Call, on_problem: OnProblem | None = None) -> WatchEvent[T] | None:
@@ -171,29 +184,67 @@ def read_event(kind: Kind[T], line: bytes, call: Call, on_problem: OnProblem | N
     if kind.model is not Untyped:
         try:
             event = _event_decoder(kind.model).decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             pass  # an ERROR, a BOOKMARK without its required fields, or an object at fault
         else:
-            if event.type in ("ADDED", "MODIFIED", "DELETED"):
+            if event.type in CHANGES and _is_version(event.object.metadata.resource_version):
                 return WatchEvent(event.type, event.object, event.object.metadata.resource_version)
     try:
         raw = _RAW_EVENT.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise Undecodable(kind, Key("", "watch"), "", str(error)) from error
     if raw.type == "ERROR":
-        status = msgspec.json.decode(raw.object)
-        raise from_status(status if isinstance(status, dict) else {}, call)
+        raise from_status(_status(raw.object), call)
     if raw.type == "BOOKMARK":
-        return WatchEvent("BOOKMARK", None, _HEAD.decode(raw.object).metadata.resource_version)
+        return WatchEvent("BOOKMARK", None, _bookmark(kind, raw.object))
+    if raw.type not in CHANGES:
+        raise Undecodable(kind, Key("", "watch"), "", f"{raw.type!r} is no type of an event")
     try:
-        obj = kind.decode(raw.object)
-    except msgspec.DecodeError as error:
+        obj = _decode(kind, raw.object)
+    except UNREADABLE as error:
         problem = _undecodable(kind, raw.object, error, deleted=raw.type == "DELETED")
         if on_problem is None:
             raise problem from error
         on_problem(problem)
         return None
     return WatchEvent(cast(EventType, raw.type), obj, obj.metadata.resource_version)
+
+
+def _decode(kind: Kind[T], raw: msgspec.Raw) -> T:
+    obj = kind.decode(raw)
+    if not _is_version(obj.metadata.resource_version):
+        raise msgspec.ValidationError("resourceVersion is not a number of up to 19 digits - at `$.metadata`")
+    return obj
+
+
+def _checked(kind: Kind[Any], page: Page[T]) -> Page[T]:
+    if not _is_version(page.resource_version):
+        why = "resourceVersion is not a number of up to 19 digits - at `$.metadata`"
+        raise Undecodable(kind, Key("", "list"), "", why)
+    return page
+
+
+def _is_version(text: str) -> bool:
+    """Whether versions can be compared; all of Kubernetes' are such numbers."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def _status(raw: msgspec.Raw) -> dict[str, Any]:
+    try:
+        status = read_json(bytes(raw))
+    except ValueError:
+        status = None
+    return status if isinstance(status, dict) else {}
+
+
+def _bookmark(kind: Kind[Any], raw: msgspec.Raw) -> str:
+    try:
+        version = _HEAD.decode(raw).metadata.resource_version
+    except UNREADABLE as error:
+        raise Undecodable(kind, Key("", "bookmark"), "", str(error)) from error
+    if not _is_version(version):
+        raise Undecodable(kind, Key("", "bookmark"), "", "its resourceVersion is not a number of up to 19 digits")
+    return version
 
 
 def _page(found: _List[T]) -> Page[T]:
@@ -203,7 +254,7 @@ def _page(found: _List[T]) -> Page[T]:
 def _undecodable(kind: Kind[Any], raw: msgspec.Raw, error: Exception, *, deleted: bool = False) -> Undecodable:
     try:
         metadata = _HEAD.decode(raw).metadata
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         metadata = ObjectMeta()
     return Undecodable(
         kind, Key(metadata.namespace, metadata.name), metadata.resource_version, str(error), deleted=deleted

@@ -8,12 +8,15 @@ never contains headers or bodies of ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
-import msgspec
-
+from nagaya.foreign_answers import read_json
+from nagaya.foreign_text import cut, escape, escape_line
 from nagaya.kube.transport import NOTHING, Answer, Call
 
+_REASON_LIMIT: Final = 100
+_MESSAGE_LIMIT: Final = 8000
 _TEXT_LIMIT: Final = 500  # of a body that is not a Status: enough for a proxy's complaint, not for its whole page
 
 
@@ -24,8 +27,8 @@ class ApiError(Exception):
         self.call = call
         self.code = code
         self.status = status
-        self.reason: str = _text(status.get("reason"))
-        self.message: str = _text(status.get("message"))
+        self.reason: str = escape_line(_text(status.get("reason")), _REASON_LIMIT)
+        self.message: str = cut(escape(_text(status.get("message"))), _MESSAGE_LIMIT)
         details = status.get("details")
         self.details: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
         self.retry_after = _retry_after(self.details, headers)
@@ -141,7 +144,7 @@ def from_status(
     """The error that a Status tells of: from an answer, or from an ERROR event of a watch, which has no code else."""
     if code is None:
         told = status.get("code")
-        code = told if isinstance(told, int) else 500
+        code = told if isinstance(told, int) and 100 <= told < 1000 else 500
     found = _BY_REASON.get(_text(status.get("reason"))) or _BY_CODE.get(code)
     if found is None:
         found = ServerError if code >= 500 else ApiError
@@ -150,8 +153,8 @@ def from_status(
 
 def _read(body: bytes) -> Mapping[str, Any]:
     try:
-        status = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = read_json(body)
+    except ValueError:
         status = None
     if isinstance(status, dict) and status.get("kind") == "Status":
         return status
@@ -162,9 +165,10 @@ def _retry_after(details: Mapping[str, Any], headers: Mapping[str, str]) -> floa
     """Seconds. The header may also be a date, which no Kubernetes API sends."""
     told = headers.get("retry-after") or details.get("retryAfterSeconds")
     try:
-        return float(told) if told else None
-    except (TypeError, ValueError):
+        seconds = float(told) if told else None
+    except (TypeError, ValueError, OverflowError):
         return None
+    return seconds if seconds is not None and 0 <= seconds < inf else None
 
 
 def _text(value: object) -> str:

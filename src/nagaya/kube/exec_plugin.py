@@ -19,10 +19,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from nagaya.foreign_answers import read_json
 from nagaya.world import Clock
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PLUGIN_TIMEOUT: Final = 60.0  # seconds for a program that nobody can talk to; a person gets as long as it takes
+_LARGEST: Final = 1 << 20  # bytes that a program may print
 InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 
 
@@ -109,7 +111,13 @@ class ExecCredentials:
             raise PluginFailed(f"{plugin.command} cannot be started: {error.strerror}") from error
         try:
             async with asyncio.timeout(None if interactive else PLUGIN_TIMEOUT):
-                printed, _ = await process.communicate()
+                assert process.stdout is not None
+                printed = bytearray()
+                while part := await process.stdout.read(_LARGEST):
+                    printed += part
+                    if len(printed) > _LARGEST:
+                        raise PluginFailed(f"{plugin.command} printed more than {_LARGEST >> 20} MiB")
+                await process.wait()
         except TimeoutError:
             raise PluginFailed(f"{plugin.command} gave no credentials within {PLUGIN_TIMEOUT:.0f} s") from None
         finally:
@@ -121,7 +129,7 @@ class ExecCredentials:
             raise PluginFailed(
                 f"{plugin.command} ended with status {process.returncode}; it tells why on standard error"
             )
-        return self._read(printed)
+        return self._read(bytes(printed))
 
     def _interactive(self) -> bool:
         mode = self._plugin.interactive_mode
@@ -144,15 +152,15 @@ class ExecCredentials:
     def _read(self, printed: bytes) -> Credential:
         command, wanted = self._plugin.command, self._plugin.api_version
         try:
-            content = msgspec.json.decode(printed)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            content = read_json(printed)
+        except ValueError:
             raise PluginFailed(f"{command} printed something that is not JSON") from None
         if not isinstance(content, dict) or content.get("kind") != "ExecCredential":
             raise PluginFailed(f"{command} printed something that is not an ExecCredential")
         if content.get("apiVersion") != wanted:
             answered = content.get("apiVersion")
             raise PluginFailed(
-                f"{command} answers in {answered!r}, but the kubeconfig says {wanted!r}: make them equal"
+                f"{command} answers in {answered!r:.100}, but the kubeconfig says {wanted!r}: make them equal"
             )
         status = content.get("status")
         if not isinstance(status, dict):
@@ -165,6 +173,8 @@ class ExecCredentials:
         for name, value in values.items():
             if not isinstance(value, str):
                 raise PluginFailed(f"{command} printed a status.{name} that is not text")
+        if not (values["token"].isascii() and values["token"].isprintable()):
+            raise PluginFailed(f"{command} printed a status.token that no header can hold: remove what is not ASCII")
         token, certificate, key = values["token"], values["clientCertificateData"], values["clientKeyData"]
         if not token and not certificate and not key:
             raise PluginFailed(f"{command} printed neither a token nor a certificate with its key")

@@ -28,16 +28,28 @@ from multidict import CIMultiDict
 from yarl import URL
 
 import nagaya
+from nagaya.foreign_answers import Secrets, TooMuch, read_whole, secrets
+from nagaya.foreign_text import escape_line
 from nagaya.kube import proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
 from nagaya.kube.exec_plugin import PluginFailed
-from nagaya.kube.transport import Answer, AnswerLost, Call, NoAnswer, NoCredentials, StreamAnswer, Unreachable
+from nagaya.kube.transport import (
+    Answer,
+    AnswerLost,
+    AnswerUnusable,
+    Call,
+    NoAnswer,
+    NoCredentials,
+    StreamAnswer,
+    Unreachable,
+)
 from nagaya.sockets import Sockets
 from nagaya.world import World
 
 CONNECT_TIMEOUT: Final = 10.0  # seconds, TLS included
 IDLE_TIMEOUT: Final = 45.0  # seconds; servers and load balancers close idle connections after a minute or more
+LONGEST_ANSWER: Final = 600.0  # seconds, for calls that name no time of their own
 _PROBE_AFTER, _PROBE_EVERY, _PROBES = 30, 10, 3  # seconds of silence, seconds between TCP probes, probes
 _CHUNK: Final = 256 * 1024
 _SAFE: Final = "/:@!$&'()*+,;=~"
@@ -56,8 +68,10 @@ class HttpTransport:
         world: World,
         environment: Mapping[str, str] | None = None,
         user_agent: str = f"nagaya/{nagaya.__version__}",
+        foreign: bool = False,
     ) -> None:
-        """`environment` is the process's own unless another one is given. Raises ValueError for a proxy of no use."""
+        """`environment` is the process's own unless another one is given. `foreign`: the server is somebody else's, and
+        might show the credentials in its objects. Raises ValueError for a proxy of no use."""
         environment = os.environ if environment is None else environment
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
@@ -69,6 +83,7 @@ class HttpTransport:
         self._tls_of: Proof | None = None
         self._sockets = Sockets(_probed)
         self._closed = False
+        self._foreign = foreign
 
     @property
     def connection(self) -> Connection:
@@ -85,12 +100,15 @@ class HttpTransport:
 
     async def _send(self, call: Call, proof: Proof) -> Answer:
         session = self._opened(call)
-        timeout = aiohttp.ClientTimeout(total=call.timeout, sock_connect=CONNECT_TIMEOUT)
+        timeout = aiohttp.ClientTimeout(total=call.timeout or LONGEST_ANSWER, sock_connect=CONNECT_TIMEOUT)
         try:
             async with session.request(call.method, **self._request(call, proof), timeout=timeout) as response:
-                return Answer(response.status, _headers(response), await response.read())
+                answer = Answer(response.status, _headers(response), await read_whole(response))
+        except TooMuch as error:
+            raise AnswerUnusable(call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise _no_answer(call, error, self._connection) from error
+            raise _no_answer(call, error, self._connection) from None
+        return _shown(answer, proof, foreign=self._foreign)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[StreamAnswer]:
@@ -101,7 +119,7 @@ class HttpTransport:
             if response.status == 401 and await self._renewed(call, proof):
                 response.close()
                 response = await self._open(call, await self._proof(call))
-            yield _Stream(call, response, self._connection)
+            yield _Stream(call, response, self._connection, secrets(proof.authorization))
         finally:
             # Not released: what is unread would have to be read before the connection is of use again.
             response.close()
@@ -115,7 +133,7 @@ class HttpTransport:
                     call.method, **self._request(call, proof), timeout=timeout, read_bufsize=_CHUNK
                 )
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(call, error, self._connection) from error
+            raise _no_answer(call, error, self._connection) from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -185,29 +203,33 @@ class HttpTransport:
 class _Stream:
     """An answer on its way."""
 
-    def __init__(self, call: Call, response: aiohttp.ClientResponse, connection: Connection) -> None:
+    def __init__(self, call: Call, response: aiohttp.ClientResponse, connection: Connection, known: Secrets) -> None:
         self._call = call
+        self._known = known
         self._response = response
         self._connection = connection
         self.status = response.status
-        self.headers = _headers(response)
+        self.headers = _without(_headers(response), known)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
+                await asyncio.sleep(0)  # a server that never pauses must not keep the loop to itself
         except aiohttp.SocketTimeoutError as error:
             silence = f"{self._connection.server} was silent for {self._call.silence:g} s"
             raise AnswerLost(self._call, silence) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(self._call, error, self._connection) from error
+            raise _no_answer(self._call, error, self._connection) from None
 
     async def body(self) -> bytes:
         try:
             async with asyncio.timeout(self._call.timeout):
-                return await self._response.read()
+                return self._known.remove_bytes(await read_whole(self._response))
+        except TooMuch as error:
+            raise AnswerUnusable(self._call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(self._call, error, self._connection) from error
+            raise _no_answer(self._call, error, self._connection) from None
 
 
 def _no_answer(call: Call, error: Exception, connection: Connection) -> NoAnswer:
@@ -228,7 +250,10 @@ def _no_answer(call: Call, error: Exception, connection: Connection) -> NoAnswer
 
 def _cause(error: Exception) -> str:
     inner = getattr(error, "os_error", None) or getattr(error, "certificate_error", None) or error
-    return getattr(inner, "verify_message", "") or getattr(inner, "strerror", "") or str(inner) or type(inner).__name__
+    if isinstance(inner, aiohttp.ClientResponseError):
+        return "what it sent is not HTTP, or has headers that are too long"  # the error repeats them
+    words = getattr(inner, "verify_message", "") or getattr(inner, "strerror", "") or str(inner)
+    return escape_line(words, 500) or type(inner).__name__
 
 
 def standing_headers(connection: Connection, user_agent: str) -> CIMultiDict[str]:
@@ -244,6 +269,17 @@ def standing_headers(connection: Connection, user_agent: str) -> CIMultiDict[str
         for name, value in assumed.extra:
             headers.add(f"impersonate-extra-{quote(name.lower(), safe='')}", value)
     return headers
+
+
+def _shown(answer: Answer, proof: Proof, *, foreign: bool) -> Answer:
+    """An answer without the credentials. Objects keep what they hold: a Secret may be about the same token."""
+    known = secrets(proof.authorization)
+    body = known.remove_bytes(answer.body) if foreign or answer.status >= 300 else answer.body
+    return Answer(answer.status, _without(answer.headers, known), body)
+
+
+def _without(headers: Mapping[str, str], known: Secrets) -> Mapping[str, str]:
+    return CIMultiDict((name, known.remove(value)) for name, value in headers.items()) if known else headers
 
 
 def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:

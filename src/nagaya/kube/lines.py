@@ -14,10 +14,22 @@ from typing import Final
 
 _INDENTED: Final = b"{\n"
 _CLOSED: Final = b"\n}"  # a brace that is not indented is the event's own
+LONGEST: Final = 16 << 20
+"""Bytes of an event: etcd takes objects of 1.5 MiB."""
 
 
-async def lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[list[bytes], None]:
+class LineTooLong(Exception):
+    """The server sends a line that does not end."""
+
+
+def _check(length: int, longest: int) -> None:
+    if length > longest:
+        raise LineTooLong(f"an event has more than {longest >> 20} MiB. Check what answers at this address")
+
+
+async def lines(chunks: AsyncIterable[bytes], longest: int = LONGEST) -> AsyncGenerator[list[bytes], None]:
     """The complete lines that each chunk brings, empty ones left out; an event indented over several is one of them.
+    Raises LineTooLong.
 
     What follows the last line break when the stream ends is half a line: it is dropped, as whoever watches again from
     the last event gets it whole.
@@ -25,10 +37,11 @@ async def lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[list[bytes], Non
     source = aiter(chunks)
     begin = await _beginning(source)
     if begin.startswith(_INDENTED):
-        async for complete in _indented(begin, source):
+        async for complete in _indented(begin, source, longest):
             yield complete
         return
     begun: list[bytes] = []
+    length = 0
     chunk: bytes | None = begin
     while chunk is not None:
         found = chunk.split(b"\n")
@@ -37,8 +50,11 @@ async def lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[list[bytes], Non
             begun.append(found[0])
             found[0] = b"".join(begun)
             begun.clear()
+            length = 0
         if rest:
             begun.append(rest)
+            length += len(rest)
+            _check(length, longest)
         if complete := [line for line in found if line]:
             yield complete
         chunk = await anext(source, None)
@@ -52,7 +68,7 @@ async def _beginning(source: AsyncIterator[bytes]) -> bytes:
     return begin
 
 
-async def _indented(begin: bytes, source: AsyncIterator[bytes]) -> AsyncGenerator[list[bytes], None]:
+async def _indented(begin: bytes, source: AsyncIterator[bytes], longest: int) -> AsyncGenerator[list[bytes], None]:
     buffer = bytearray(begin)
     searched = 0
     while True:
@@ -65,6 +81,7 @@ async def _indented(begin: bytes, source: AsyncIterator[bytes]) -> AsyncGenerato
         if complete:
             yield complete
         searched = max(0, len(buffer) - 1)
+        _check(len(buffer), longest)
         if (chunk := await anext(source, None)) is None:
             return
         buffer += chunk

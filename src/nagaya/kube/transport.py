@@ -80,6 +80,10 @@ class AnswerLost(NoAnswer):
     """The call was sent, but no answer came: it may have taken effect, or may do so still."""
 
 
+class AnswerUnusable(AnswerLost):
+    """An answer came that nothing can be made of: it exceeds a limit. Asking the same again would bring the same."""
+
+
 class NoCredentials(NoAnswer):
     """The call was not made: what proves who asks cannot be had. Trying again at once would not help."""
 

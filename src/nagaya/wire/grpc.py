@@ -78,7 +78,7 @@ def frame(message: bytes) -> bytes:
 def read_code(text: str) -> Code:
     """The value of `grpc-status`. One that nobody knows means that nothing is known."""
     try:
-        return Code(int(text))
+        return Code(int(text[:3]))
     except ValueError:
         return Code.UNKNOWN
 

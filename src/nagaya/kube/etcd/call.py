@@ -85,7 +85,8 @@ class Call:
 
     def take_headers(self, headers: dict[str, str]) -> None:
         """The head of the answer, which is also its end if there is nothing else."""
-        self._http_status = int(headers.get(":status", "0"))
+        status = headers.get(":status", "")
+        self._http_status = int(status) if len(status) == 3 and status.isdecimal() else 0
         self._is_grpc = headers.get("content-type", "").startswith(grpc.CONTENT_TYPE)
         if "grpc-status" in headers:
             self.take_trailers(headers)

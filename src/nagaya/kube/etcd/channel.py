@@ -28,6 +28,7 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
 import nagaya
+from nagaya.foreign_text import escape_line
 from nagaya.kube.etcd.call import Call
 from nagaya.kube.etcd.errors import ConnectionLost, from_status
 from nagaya.kube.streams.stream import Stream, StreamBroken
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 KEEPALIVE: Final = 10.0  # seconds of silence; etcd cuts off those who ping more often than every 5
 SILENCE: Final = 20.0  # seconds without any sign of life while a call is under way
 _WINDOW: Final = 1024 * 1024  # bytes of an answer on their way; snapshots are large
+_FLOOD: Final = 256 * 1024  # bytes of answers to pings and the like that wait to be read
 _FAREWELL: Final = 1.0  # seconds for the last frames
 _FRAME_HEAD, _FRAME_TYPE, _SETTINGS = 9, 3, 4  # a server's first frame tells its settings
 _RESETS: Final[Mapping[int, Code]] = {
@@ -75,6 +77,7 @@ class Channel:
         self._calls: dict[int, Call] = {}
         self._bell = Bell()
         self._outgoing = bytearray()
+        self._owed = 0  # bytes that answer frames of the other side, and that it has not read
         self._sending = False
         self._failure: str | None = None
         self._loop = asyncio.get_running_loop()
@@ -175,8 +178,8 @@ class Channel:
             await work()
         except (StreamBroken, Malformed) as error:
             self._fail(str(error))
-        except H2Error as error:
-            self._fail(f"the server broke HTTP/2: {error}")
+        except (H2Error, UnicodeDecodeError) as error:
+            self._fail(f"the server broke HTTP/2: {escape_line(str(error), 500)}")
         except Exception as error:
             # A fault of ours: those who wait for an answer must learn of it all the same.
             log.exception("gRPC channel: unexpected")
@@ -193,7 +196,11 @@ class Channel:
                     raise StreamBroken("the server does not speak HTTP/2")
             for event in self._http.receive_data(data):
                 self._take(event)
+            before = len(self._outgoing)
             self._wake()
+            self._owed += len(self._outgoing) - before
+            if self._owed > _FLOOD:
+                raise StreamBroken("the server sends pings or settings without end, and reads no answers")
         raise StreamBroken("the server ended the connection")
 
     async def _write(self) -> None:
@@ -205,6 +212,8 @@ class Channel:
             await self._under.write(data)
             self._sending = False
             del self._outgoing[: len(data)]
+            if not self._outgoing:
+                self._owed = 0
             self._bell.ring()
 
     async def _watch(self) -> None:
@@ -220,7 +229,7 @@ class Channel:
 
     def _take(self, event: Event) -> None:
         if isinstance(event, ConnectionTerminated):
-            words = (event.additional_data or b"").decode(errors="replace")
+            words = escape_line((event.additional_data or b"").decode(errors="replace"), 500)
             raise StreamBroken(f"the server ends the connection{words and f': {words}'}")
         stream = getattr(event, "stream_id", None)
         call = self._calls.get(stream) if stream is not None else None

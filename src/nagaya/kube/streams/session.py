@@ -36,6 +36,7 @@ SILENCE: Final = 30.0  # seconds: three pings, as a stream that is not read dela
 _FAREWELL: Final = 1.0  # seconds for the last frames
 _FRAME: Final = 32 * 1024
 _WAITING: Final = 256 * 1024  # bytes, of each stream or to be sent, from which on the other side has to wait
+_FLOOD: Final = 256 * 1024  # bytes of answers to pings and the like that wait to be read
 
 
 class SpdyStream:
@@ -89,6 +90,7 @@ class SpdySession:
         self._streams: dict[int, SpdyStream] = {}
         self._bell = Bell()
         self._outgoing = bytearray()
+        self._owed = 0  # bytes that answer frames of the other side, and that it has not read
         self._sending = 0  # how many of those are being sent
         self._failure: StreamBroken | None = None
         self._gone_away = False
@@ -194,7 +196,11 @@ class SpdySession:
             self._heard_at = self._loop.time()
             for event in self._connection.receive(data):
                 self._take(event)
+            before = len(self._outgoing)
             self._wake()
+            self._owed += len(self._outgoing) - before
+            if self._owed > _FLOOD:
+                raise StreamBroken("the peer sends pings without end, and reads no answers")
             while self._is_stuck():
                 await self._bell.wait()
         raise StreamBroken("the peer ended the connection")
@@ -209,6 +215,8 @@ class SpdySession:
             await self._under.write(data)
             self._sending = 0
             del self._outgoing[: len(data)]
+            if not self._outgoing:
+                self._owed = 0
             self._bell.ring()
 
     async def _watch(self) -> None:
