@@ -31,6 +31,7 @@ from nagaya.binaries.progress import Activity
 _HEADERS = {"User-Agent": f"nagaya/{__version__}", "Accept-Encoding": "identity"}
 _CHUNK = 1 << 18
 _SMALL = 1 << 20
+_LENGTH = re.compile("[0-9]{1,9}")  # up to a gigabyte; programs have a tenth of that
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -201,6 +202,8 @@ class _Transfer:
             self.have = 0
         if length is None:
             raise http.client.HTTPException("the answer does not say how long the file is")
+        if not _LENGTH.fullmatch(length):
+            raise SourceFailed(f"{self.url} is no program: its length would be {length[:40]} bytes")
         self.size = self.have + int(length)
         self._activity.total(self.size)
         self._activity.reached(self.have)

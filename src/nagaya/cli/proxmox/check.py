@@ -13,6 +13,7 @@ from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.proxmox.api import management_client, management_options, unhelpful
 from nagaya.cli.proxmox.failure import finish
+from nagaya.foreign_text import escape_line
 
 if TYPE_CHECKING:
     from nagaya.api.proxmox.proxmox_connection import ProxmoxConnection
@@ -112,9 +113,9 @@ def _print(name: str, looked: list[Examined]) -> None:
     click.echo(f"ProxmoxConnection {name}:")
     width = max(len(each.what) for each in looked)
     for each in looked:
-        click.echo(f"  {_MARKS[each.verdict]}  {each.what:<{width}}  {each.sentence}")
+        click.echo(escape_line(f"  {_MARKS[each.verdict]}  {each.what:<{width}}  {each.sentence}"))
         for command in each.commands:
-            click.echo(f"        {command}")
+            click.echo(escape_line(f"        {command}"))
 
 
 def _document(namespace: str, name: str, looked: list[Examined]) -> dict[str, Any]:

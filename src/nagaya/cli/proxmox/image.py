@@ -14,6 +14,7 @@ from nagaya.cli.output.prompt import confirm
 from nagaya.cli.proxmox.ask import at_a_terminal
 from nagaya.cli.proxmox.failure import finish
 from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, show, way_options
+from nagaya.foreign_text import escape_line
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.image.image import Image
@@ -124,7 +125,7 @@ async def _add(session: Session, asked: dict[str, Any], output: str | None, dry_
         raise Ended(str(error), ExitCode.PROBLEM) from error
     if output is None:
         for line in plan_lines(chosen, planned):
-            click.echo(line)
+            click.echo(escape_line(line))
     if planned.nothing and output is None:
         click.echo(f"Nothing to do.\n\n{_usage(chosen)}")
         return None
@@ -345,9 +346,9 @@ async def _remove(
 
     if output is None:
         for each in found.going:
-            click.echo(f"remove {each.vmid} ({each.name}) on {each.host}")
+            click.echo(escape_line(f"remove {each.vmid} ({each.name}) on {each.host}"))
         for each, why in found.staying:
-            click.echo(f"keep   {each.vmid} ({each.name}) on {each.host}: {why}")
+            click.echo(escape_line(f"keep   {each.vmid} ({each.name}) on {each.host}: {why}"))
     problems: dict[int, str] = {}
     if found.going and not dry_run:
         if not yes:

@@ -16,8 +16,10 @@ import click
 from nagaya.cli.output.document import printed
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.screen import note
 from nagaya.cli.proxmox.api import management_client, management_options, unhelpful
 from nagaya.cli.proxmox.ask import secret_from, trust_given
+from nagaya.foreign_text import escape_line
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Proxmox
@@ -104,7 +106,7 @@ class Teller:
             if 0 <= int(far[:-1]) - last < _STEP:
                 return
             self._far[host, name] = int(far[:-1])
-        click.echo(f"{host}: {what}" if host else what, err=True)
+        note(escape_line(f"{host}: {what}" if host else what))
 
 
 def show(shown: dict[str, Any], output: str | None, text: str) -> None:

@@ -41,6 +41,10 @@ def _scalar(value: Any) -> bool:
     return value is None or isinstance(value, int | float) or _text(value)
 
 
+def _name(value: Any) -> bool:
+    return _scalar(value) and (not isinstance(value, str) or value.isprintable())
+
+
 def _integer(value: Any) -> bool:
     if isinstance(value, str):
         return _INTEGER.fullmatch(value) is not None
@@ -79,6 +83,7 @@ _NOUNS: Final[Mapping[Check, str]] = {
     _text: "a text",
     _long_text: "a text",
     _scalar: "a text or a number",
+    _name: "a text without control characters, or a number",
     _integer: "a whole number",
     _number: "a number",
     _time: "a point in time",
@@ -94,12 +99,12 @@ _FIELDS: Final[Mapping[str, Check]] = {
         (_text, "type status userid roleid tokenid full-tokenid path ugid upid volid ticket CSRFPreventionToken ip "
                 "iface filename fingerprint pem ip-address vnet zone"),
         (_long_text, "content out-data err-data"),
-        (_scalar, "name id hastate lock tags pool storage plugintype kversion privs exitstatus t format parent poolid "
-                  "comment sid state group rule resources affinity digest key value pending qmpstatus full "
-                  "hardware-address"),
+        (_name, "name id hastate lock tags pool storage plugintype kversion privs format parent poolid sid state group "
+                "rule resources affinity digest key qmpstatus hardware-address"),
+        (_scalar, "exitstatus t comment value pending"),
         (_integer, "vmid maxmem mem maxdisk disk uptime cpus total used avail size endtime max_restart max_relocate "
                    "online local template shared active enabled enable propagate privsep agent managed quorate exited "
-                   "exitcode pid prefix delete"),
+                   "exitcode pid prefix delete n"),
         (_number, "maxcpu cpu"),
         (_time, "time localtime ctime expire"),
         (_node, "node"),

@@ -30,7 +30,7 @@ from nagaya.kube.errors import NotFound as NoSuchKind
 
 AT_ONCE: Final = 8
 """Questions that are asked of a data center at the same time."""
-_BOOT_IMAGE: Final = re.compile(r"/user-data-(\d+)\.iso$")
+_BOOT_IMAGE: Final = re.compile(r"/user-data-(\d{1,9})\.iso$")
 _SIGHT: Final = frozenset({"VM.Audit", "Pool.Audit", "Datastore.Audit", "Sys.Audit"})
 """What lists leave out rows without."""
 T = TypeVar("T")

@@ -310,3 +310,28 @@ async def test_hosts_with_strange_clocks_and_versions_are_told_of() -> None:
                 snapshot = await there.client.inventory.get()
             found = await ask_hosts(client, snapshot)
             assert found.refused or found.versions
+
+
+@pytest.mark.parametrize("name", ["x\x1b[2J", "x\ny", "x\u202ey", "x\x9b", "x\u200b"])
+async def test_names_with_control_characters_are_malformed(name: str) -> None:
+    rows = [{"type": "qemu", "vmid": 100, "node": "pve1", "name": name}]
+    told = Told(lambda _, __: Answer(200, "OK", orjson.dumps({"data": rows})))
+    client = Proxmox(
+        Facts((Endpoint("pve7"),), Token("a@pve!b", "s" * 36)), World(clock=StandingClock()), transport=told
+    )
+    with pytest.raises(Malformed, match=r"name: .* is not a text without control characters") as raised:
+        await client.inventory.get()
+    assert raised.value.why.isprintable()
+
+
+@pytest.mark.parametrize("name", ["../qemu", "a/b", "a b", "", "x" * 64, "-a", "a.b", "a\n", None, 7])
+async def test_a_host_is_named_as_hosts_can_be(name: object) -> None:
+    def say(_: str, request: Request) -> Answer:
+        rows = [] if request.path.endswith("/status") else [{"type": "node", "node": name}]
+        return Answer(200, "OK", orjson.dumps({"data": rows}))
+
+    client = Proxmox(
+        Facts((Endpoint("pve7"),), Token("a@pve!b", "s" * 36)), World(clock=StandingClock()), transport=Told(say)
+    )
+    with pytest.raises(Malformed, match="node"):
+        await client.inventory.get()
