@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import datetime
+import gzip
 import ipaddress
 import json
 import ssl
@@ -288,6 +289,29 @@ async def test_a_wrong_answer_fails_the_write_or_is_ignored(
     await client("DELETE", f"{REGISTRATION}/validatingwebhookconfigurations/test")
     await client.configure("validating", hooks.hook("wrong", failurePolicy="Ignore"))
     assert (await client.create())["kind"] == "ConfigMap"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            lambda _: web.Response(body=gzip.compress(b" " * (64 << 20)), headers={"Content-Encoding": "gzip"}),
+            "the answer is more than 100 times as large as it was sent",
+        ),
+        (lambda _: web.Response(body=b" " * (9 << 20)), "the answer has more than 8 MiB"),
+        (lambda _: web.Response(status=403, text="x" * 100_000), "(100000 characters in all)"),
+        (lambda _: web.Response(body=b"[" * 100_000, content_type="application/json"), "json parse error"),
+        (lambda _: web.Response(status=302, headers={"Location": "https://127.0.0.1:1/"}), "status code 302"),
+    ],
+)
+async def test_a_hostile_answer_is_bounded_and_fails_the_write(
+    client: Client, hooks: Hooks, answer: Answer, message: str
+) -> None:
+    hooks.answers["hostile"] = answer
+    await client.configure("validating", hooks.hook("hostile"))
+    failed = await client.create()
+    assert message in failed["message"]
+    assert len(failed["message"]) < 10_000
 
 
 async def test_connection_failures_are_told_in_the_words_of_a_go_client(client: Client, hooks: Hooks) -> None:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from nagaya.foreign_text import escape_line
 from nagaya.wire.grpc import Code
+
+_LONGEST: Final = 1000  # characters that etcd has to say
 
 
 class EtcdError(Exception):
     """A call failed."""
 
     def __init__(self, method: str, code: Code, words: str) -> None:
+        words = escape_line(words, _LONGEST)
         super().__init__(f"etcd: {method}: {words} ({code.name})")
         self.method = method
         self.code = code

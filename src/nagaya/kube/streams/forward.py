@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from nagaya.foreign_text import escape_line
 from nagaya.kube.streams.session import SpdySession, SpdyStream
 from nagaya.kube.streams.stream import CHUNK, StreamBroken
 
@@ -23,6 +24,7 @@ class ForwardFailed(StreamBroken):
     """The port of the pod cannot be reached, or the connection to it failed. `words` are the node's."""
 
     def __init__(self, pod: str, port: int, words: str) -> None:
+        words = escape_line(words, 1000)
         super().__init__(f"port {port} of pod {pod} failed: {words}")
         self.words = words
 

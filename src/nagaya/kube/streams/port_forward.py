@@ -14,10 +14,12 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 import nagaya
+from nagaya.foreign_answers import secrets
 from nagaya.kube import errors, proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
@@ -169,7 +171,8 @@ class PortForward:
         finally:
             if not accepted:
                 await stream.close()
-        return stream, response
+        body = secrets(proof.authorization).remove_bytes(response.body)
+        return stream, replace(response, body=body)
 
     async def _connect(self, proof: Proof, call: Call) -> Stream:
         """A connection to the server, through the proxy if there is one, encrypted if it is to be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
+from nagaya.foreign_text import escape_line
 from nagaya.kube.streams.stream import CHUNK, Stream, StreamBroken
 from nagaya.wire import websocket
 from nagaya.wire.malformed import Malformed
@@ -59,4 +60,4 @@ def _check_end(closed: Frame | None) -> None:
         return
     code, reason = websocket.decode_close(closed)
     if code != websocket.NORMAL_CLOSURE:
-        raise StreamBroken(f"the peer closed the WebSocket with code {code}{reason and f': {reason}'}")
+        raise StreamBroken(f"the peer closed the WebSocket with code {code}{reason and f': {escape_line(reason)}'}")

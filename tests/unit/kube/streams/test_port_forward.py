@@ -179,6 +179,18 @@ async def test_a_refusal_says_what_the_server_said() -> None:
             await forward(Connection(server.url)).dial("kube-system", "etcd-a", 1)
 
 
+async def test_a_refusal_that_repeats_the_token_is_shown_without_it() -> None:
+    token = "header.claims." + "Ab3dEf6hIj9lMnpQrtUv" * 3
+
+    async def echo(server: Server, first: str, headers: dict[str, str], stream: TcpStream) -> None:
+        await refusing(500, f"bad {headers['authorization']}".encode())(server, first, headers, stream)
+
+    async with serving(echo) as server:
+        with pytest.raises(ServerError, match=r"bad Bearer \(removed\)") as raised:
+            await forward(Connection(server.url, token=token)).dial("kube-system", "etcd-a", 1)
+        assert token[-20:] not in str(raised.value)
+
+
 async def test_new_credentials_are_tried_once_after_a_401(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old")
