@@ -75,7 +75,7 @@ class OneLink:
     async def of_cluster(self, _: ProxmoxCluster) -> Link | str:
         return self.link
 
-    async def of_reference(self, _: NamespacedConnectionReference) -> Link | str:
+    async def of_reference(self, _: NamespacedConnectionReference, used_in: str) -> Link | str:
         return self.link
 
 

@@ -57,8 +57,8 @@ class Kind(Generic[T]):
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of the collection, of an object, or of a part of it. Without a namespace: of all namespaces."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        return "/".join(part for part in (f"{root}{place}/{self.plural}", name, subresource) if part)
+        place = f"/namespaces/{_segment(namespace)}" if self.namespaced and namespace else ""
+        return "/".join(part for part in (f"{root}{place}/{self.plural}", _segment(name), subresource) if part)
 
     def decode(self, data: bytes | msgspec.Raw) -> T:
         """An object from JSON. Raises msgspec.ValidationError, which names the field, if it is not of this kind."""
@@ -84,6 +84,12 @@ class Kind(Generic[T]):
         if isinstance(metadata, Mapping) and "managedFields" in metadata:
             raw["metadata"] = {name: value for name, value in metadata.items() if name != "managedFields"}
         return Untyped(raw)
+
+
+def _segment(text: str) -> str:
+    """A name or namespace as one part of a path. Names are read from objects of tenants: one that holds `/` or is `..`
+    names nothing, and must not lead to an object of another namespace."""
+    return text.replace(".", "%2E") if text in (".", "..") else text.replace("/", "%2F")
 
 
 @cache

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.infrastructure.proxmox.connection.grant import is_granted
 from nagaya.moving.hosted import is_control_plane, stores
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 from nagaya.moving.references import named, namespaces
@@ -66,7 +67,7 @@ def belongings(items: Iterable[Item], namespace: str = "") -> Belongings:
             waiting.append(uid)
     hosted = [each for each in there.values() if is_control_plane(each)]
     chosen |= {each.uid for each in stores(there.values(), [each for each in hosted if each.uid in chosen])}
-    chosen |= set(_named(there, chosen))
+    chosen |= set(_named(there, chosen, namespace))
     moved = tuple(each for uid, each in there.items() if uid in chosen)
     left = tuple((there[owner], each) for each in moved for owner in sorted(owners[each.uid] - chosen))
     hosted_left = tuple(each for each in hosted if each.uid not in chosen)
@@ -108,15 +109,19 @@ def _is_called_after(item: Item, cluster: Item) -> bool:
     return item.kind.kind == _CALLED_ALIKE and name == whose
 
 
-def _named(there: Mapping[str, Item], chosen: set[str]) -> Iterator[str]:
-    """Secrets and ConfigMaps that something of the move names."""
+def _named(there: Mapping[str, Item], chosen: set[str], namespace: str) -> Iterator[str]:
+    """Secrets and ConfigMaps that something of the move names. To name one of another namespace is not enough to have
+    it taken away from there: it must be a Secret that allows its use, and everything must move."""
     by_name = {
         (each.kind.kind, each.metadata.namespace, each.metadata.name): uid
         for uid, each in there.items()
         if each.kind in (SECRETS, CONFIG_MAPS)
     }
     for uid in sorted(chosen):
+        home = there[uid].metadata.namespace
         for reference in named(there[uid].object):
             found = by_name.get((reference.kind, reference.namespace, reference.name))
-            if found is not None:
+            if found is None:
+                continue
+            if home in ("", reference.namespace) or (not namespace and is_granted(there[found].object, home)):
                 yield found

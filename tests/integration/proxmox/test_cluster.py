@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from nagaya.api.proxmox.group import ALLOWED_NAMESPACES
+from nagaya.kube.patches import Merge
 from nagaya.simulators.proxmox.control.control import Control
-from support.proxmox_plane import NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
+from support.proxmox_plane import KINDS, NAMESPACE, ProxmoxPlane, connection, credentials, make_cluster, play
 
 POOL = {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "vips"}
 FOR_KUBELETS = {
@@ -88,13 +90,27 @@ def test_capmox_248_the_secret_is_looked_for_in_the_namespace_of_the_cluster_unl
         await make_cluster(plane, credentialsRef={"name": "pve"})
         await plane.told("ProxmoxCluster", "shop", "ProxmoxAvailable", "SecretMissing")
         await plane.merge("ProxmoxCluster", "shop", {"spec": {"credentialsRef": {"name": "pve", "namespace": "vault"}}})
+        refused = await plane.told("ProxmoxCluster", "shop", "ProxmoxAvailable", "SecretUnusable")
+        assert f"kubectl annotate secret pve -n vault {ALLOWED_NAMESPACES}=default" in refused
+        assert not plane.asked()
+        await allow(plane, "a, default")
         await plane.told("ProxmoxCluster", "shop", "Ready", "Provisioned")
         secret = await plane.get("Secret", "pve", "vault")
-        assert secret.metadata.finalizers == (SECRET_FINALIZER,)
-        # An owner in another namespace would have it collected as garbage.
-        assert secret.metadata.owner_references == ()
+        # Whoever may only refer to it must not keep it from being deleted, nor own it.
+        assert (secret.metadata.finalizers, secret.metadata.owner_references) == ((), ())
+        await allow(plane, "a")
+        assert await plane.told("ProxmoxCluster", "shop", "ProxmoxAvailable", "SecretUnusable") == refused
+        asked = len(plane.asked())
+        await asyncio.sleep(300)
+        assert len(plane.asked()) == asked
 
     play(scenario)
+
+
+async def allow(plane: ProxmoxPlane, namespaces: str) -> None:
+    """Let namespaces use the Secret vault/pve."""
+    change = Merge({"metadata": {"annotations": {ALLOWED_NAMESPACES: namespaces}}})
+    await plane.client.patch(KINDS["Secret"], "vault", "pve", change)
 
 
 def test_capmox_155_an_address_that_ends_in_the_path_of_the_api_works() -> None:

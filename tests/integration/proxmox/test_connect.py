@@ -6,7 +6,10 @@ import base64
 
 import pytest
 
+from nagaya.api.kind import Kind
+from nagaya.api.proxmox.group import ALLOWED_NAMESPACES
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
+from nagaya.api.untyped import Untyped
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client.errors import Unauthorized
@@ -19,7 +22,9 @@ from nagaya.infrastructure.proxmox.connection.establishing.management import (
     NotManaged,
 )
 from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked, Plan, plan
+from nagaya.infrastructure.proxmox.connection.reference import connection_reference
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS
+from nagaya.infrastructure.proxmox.connection.source import facts_of, source_by
 from nagaya.infrastructure.proxmox.privileges.operations import Feature
 from nagaya.infrastructure.proxmox.privileges.place import Scope
 from nagaya.infrastructure.proxmox.privileges.setup import USUAL
@@ -72,6 +77,35 @@ def test_all_is_made_stored_and_verified_and_the_second_time_nothing_is_to_do() 
         assert again.sentences() == []
         assert await whole(office) == token
         assert office.access.acl == before
+
+    play(scenario)
+
+
+def test_a_secret_of_another_namespace_gets_the_grant_and_says_all_of_it_itself() -> None:
+    async def scenario(office: Office) -> None:
+        namespaces: Kind[Untyped] = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
+        await office.client.create(namespaces, {"metadata": {"name": "vault"}})
+        named = {"name": "pve", "namespace": "vault"}
+        made = {"metadata": {"namespace": NAMESPACE, "name": NAME}, "spec": {"credentialsRef": named}}
+        await office.client.create(PROXMOX_CONNECTIONS, made)
+        await office.make()
+        stored = (await office.stored()).stored
+        assert stored.secret is not None
+        assert stored.secret.metadata.annotations[ALLOWED_NAMESPACES] == NAMESPACE
+        assert stored.secret.metadata.owner_references == ()
+        assert stored.secret.values["url"].decode().split(",") == [each.url for each in HOSTS]
+        assert stored.connection is not None
+        reference = connection_reference(stored.connection)
+        found = await facts_of(office.client, reference, source_by(stored.connection))
+        assert (found.endpoints, found.trust) == (HOSTS, Trust(insecure=True))
+        again, _ = await office.make()
+        assert again.nothing
+        # One that is there, and does not allow it, is another's.
+        await office.client.patch(
+            CREDENTIALS, "vault", "pve", Merge({"metadata": {"annotations": {ALLOWED_NAMESPACES: "elsewhere"}}})
+        )
+        with pytest.raises(NotManaged, match="kubectl annotate secret pve -n vault"):
+            await office.make()
 
     play(scenario)
 

@@ -65,7 +65,7 @@ def test_a_reservation_leads_to_the_same_client_as_its_cluster() -> None:
         links = await links_of(plane, Feature.ISO)
         link = await links.of_cluster(await plane.get("ProxmoxCluster", "shop"))
         assert isinstance(link, Link)
-        again = await links.of_reference(link.reference)
+        again = await links.of_reference(link.reference, NAMESPACE)
         assert isinstance(again, Link)
         assert again.proxmox is link.proxmox
         assert (again.datacenter, again.pool) == (link.datacenter, link.pool)
@@ -78,7 +78,7 @@ def test_a_connection_that_cannot_be_used_is_a_sentence() -> None:
     async def scenario(plane: ProxmoxPlane) -> None:
         links = await links_of(plane, Feature.ISO)
         missing = NamespacedConnectionReference(namespace=NAMESPACE, name="nowhere")
-        said = await links.of_reference(missing)
+        said = await links.of_reference(missing, NAMESPACE)
         assert isinstance(said, str)
         assert "nowhere" in said
         await plane.delete("Secret", "pve")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from nagaya.api.proxmox.group import ALLOWED_NAMESPACES
 from nagaya.moving.belongings import belongings
 from nagaya.moving.item import MOVE, MOVE_HIERARCHY, Item
 from support.moving import item
@@ -32,10 +33,17 @@ def test_secrets_move_that_something_of_the_cluster_names() -> None:
         "caRef": {"kind": "ConfigMap", "name": "ca"},
     }
     infrastructure = item("ProxmoxCluster", "proxmox", CLUSTER, spec=credentials)
-    named = [item("Secret", "content"), item("Secret", "pve", namespace="there"), item("ConfigMap", "ca")]
+    named = [item("Secret", "content"), item("ConfigMap", "ca")]
     others = [item("Secret", "pve"), item("Secret", "ca"), item("ConfigMap", "content")]
     found = belongings([CLUSTER, config, infrastructure, *named, *others]).items
     assert {*found} == {CLUSTER, config, infrastructure, *named}
+    # One of another namespace is taken away from there only if it allows its use, and if everything moves.
+    for allowed in (None, "elsewhere", CLUSTER.metadata.namespace):
+        annotations = {} if allowed is None else {ALLOWED_NAMESPACES: allowed}
+        secret = item("Secret", "pve", namespace="there", annotations=annotations)
+        everything = [CLUSTER, config, infrastructure, *named, *others, secret]
+        assert (secret in belongings(everything).items) is (allowed == CLUSTER.metadata.namespace)
+        assert secret not in belongings(everything, CLUSTER.metadata.namespace).items
 
 
 def test_a_claim_that_somebody_made_by_hand_moves_with_its_pool() -> None:

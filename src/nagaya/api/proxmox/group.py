@@ -31,3 +31,5 @@ SECRET_FINALIZER: Final = "proxmoxcluster.infrastructure.cluster.x-k8s.io/secret
 """Keeps a Secret with credentials while a ProxmoxCluster needs it to clean up."""
 CONNECTION_SECRET_FINALIZER: Final = "proxmoxconnection.infrastructure.cluster.x-k8s.io/secret"  # noqa: S105 - a name
 """Keeps a Secret with credentials while a ProxmoxConnection in its namespace needs it."""
+ALLOWED_NAMESPACES: Final = "infrastructure.nagaya.dev/allowed-namespaces"
+"""On a Secret with credentials: the other namespaces whose objects may use it, separated by commas."""

@@ -27,6 +27,7 @@ KEY_USER: Final = "user"
 KEY_PASSWORD: Final = "password"  # noqa: S105 - the name of a key, no secret
 KEY_INSECURE: Final = "insecure"
 KEY_ROOT_CA: Final = "root_ca"
+KEY_FINGERPRINT: Final = "fingerprint"
 
 
 class AuthorityReference(Model):

@@ -17,7 +17,15 @@ class SecretReference(Model):
     __schema__: ClassVar[Mapping[str, object]] = {"map_type": "atomic"}
 
     name: Annotated[str, doc("The name of the Secret.", maxLength=253)] = ""
-    namespace: Annotated[str, doc("The namespace of the Secret. That of the object if left out.", maxLength=63)] = ""
+    namespace: Annotated[
+        str,
+        doc(
+            "The namespace of the Secret. That of the object if left out. A Secret of another namespace must allow it "
+            "in its annotation infrastructure.nagaya.dev/allowed-namespaces, and says itself which hosts are asked and "
+            "trusted.",
+            maxLength=63,
+        ),
+    ] = ""
 
 
 class LocalReference(Model):

@@ -39,7 +39,7 @@ from nagaya.infrastructure.proxmox.connection.establishing.plan import Asked, Pl
 from nagaya.infrastructure.proxmox.connection.establishing.remembered import ANNOTATION, Purpose, read, settled
 from nagaya.infrastructure.proxmox.connection.look import is_distrusted
 from nagaya.infrastructure.proxmox.connection.reference import connection_reference
-from nagaya.infrastructure.proxmox.connection.source import Source, Unusable, facts_of
+from nagaya.infrastructure.proxmox.connection.source import Unusable, facts_of, source_by
 from nagaya.infrastructure.proxmox.privileges.missing import commands
 from nagaya.infrastructure.proxmox.privileges.setup import setup
 from nagaya.kube.client import Client
@@ -185,7 +185,7 @@ class _Run:
         connection = None if management is None else management.stored.connection
         if settings.trust is None and connection is not None and management is not None and client is not None:
             try:
-                source = Source(management.secret, connection)
+                source = source_by(connection)
                 facts = await facts_of(client, connection_reference(connection), source)
             except Unusable:
                 facts = None

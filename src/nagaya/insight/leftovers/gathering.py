@@ -20,14 +20,15 @@ from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.connection.command import again
 from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.connection.establishing.management import Stored
+from nagaya.infrastructure.proxmox.connection.grant import is_granted
 from nagaya.infrastructure.proxmox.connection.opening import Opener, examined, opened
 from nagaya.infrastructure.proxmox.connection.reference import (
     CONNECTION,
-    SECRET,
     NoConnection,
     Reference,
     connection_reference,
     read_reference,
+    secret_reference,
 )
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS
 from nagaya.infrastructure.proxmox.connection.source import source_by
@@ -39,7 +40,6 @@ from nagaya.insight.picture.read import read_kinds
 from nagaya.ipam.leftovers import Unneeded, unneeded
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, NotFound
-from nagaya.kube.key import Key
 from nagaya.world import World
 
 PATIENCE: Final = 60.0
@@ -122,10 +122,11 @@ async def _references(client: Client, connections: Iterable[ProxmoxConnection], 
     for each in clusters:
         named = each.spec.credentials_ref
         if each.spec.connection_ref is None and named is not None and named.name:
-            found.append(Reference(SECRET, Key(named.namespace or each.metadata.namespace, named.name)))
+            found.append(secret_reference(named, each.metadata.namespace))
     present = set(found)
     for reservation in there.ownerless:
-        reference = read_reference(reservation.spec.connection_ref)
+        spec = reservation.spec
+        reference = read_reference(spec.connection_ref, spec.machine_ref.namespace)
         # A connection that is gone leads nowhere; another one may lead to the same data center.
         if reference.kind != CONNECTION and reference not in present:
             found.append(reference)
@@ -186,9 +187,10 @@ async def _place(connected: Connected, there: Known, pools: Collection[str], fou
 def _out_of_reach(reservation: ProxmoxVirtualMachine, reached: Collection[str]) -> Untouched:
     spec, whose = reservation.spec, reservation.spec.machine_ref
     named = ", ".join(sorted(filter(None, reached))) or "none"
+    way = read_reference(spec.connection_ref, whose.namespace)
     why = (
         f"ProxmoxMachine {whose.namespace}/{whose.name} is gone, and no connection leads to its data center "
-        f"{spec.datacenter} now (reached: {named}). It was reached by {read_reference(spec.connection_ref)}."
+        f"{spec.datacenter} now (reached: {named}). It was reached by {way}."
     )
     return Untouched(f"ProxmoxVirtualMachine {reservation.metadata.name}", why, waits=True)
 
@@ -199,9 +201,12 @@ async def _tokens(client: Client, connections: Iterable[ProxmoxConnection]) -> l
     for each in connections:
         key = source_by(each).secret
         try:
-            stored = Stored(await client.get(CREDENTIALS, key.namespace, key.name))
+            secret = await client.get(CREDENTIALS, key.namespace, key.name)
         except ApiError:
             continue  # its connection says so itself
+        if not is_granted(secret, each.metadata.namespace):
+            continue
+        stored = Stored(secret)
         why = f"`nagaya proxmox connect` was interrupted (Secret {key} says so)."
         found += [
             Untouched(f"token {token}", why, again(each)) for token in filter(None, (stored.making, *stored.leaving))

@@ -10,12 +10,20 @@ import asyncio
 from collections.abc import Collection
 from typing import Final
 
+from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.api.proxmox.references import SecretReference
 from nagaya.infrastructure.proxmox.client import Proxmox
 from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState
 from nagaya.infrastructure.proxmox.connection.opening import Opener, opened
-from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, SECRET, NoConnection, Reference
+from nagaya.infrastructure.proxmox.connection.reference import (
+    CONNECTION,
+    NoConnection,
+    Reference,
+    read_reference,
+    secret_reference,
+)
 from nagaya.insight.picture.picture import Picture
 from nagaya.insight.story.tasks import Task
 from nagaya.insight.story.told import Told
@@ -53,12 +61,15 @@ def _reference(picture: Picture) -> Reference | None:
     for each in picture.of_kind("ProxmoxVirtualMachine"):
         name, namespace = each.text("spec", "connectionRef", "name"), each.text("spec", "connectionRef", "namespace")
         if name:
-            return Reference(each.text("spec", "connectionRef", "kind") or CONNECTION, Key(namespace, name))
+            kind = each.text("spec", "connectionRef", "kind") or None
+            written = NamespacedConnectionReference(namespace=namespace, name=name, kind=kind)
+            return read_reference(written, each.text("spec", "machineRef", "namespace"))
     for each in picture.of_kind("ProxmoxCluster"):
         if name := each.text("spec", "connectionRef", "name"):
             return Reference(CONNECTION, Key(each.namespace, name))
         if name := each.text("spec", "credentialsRef", "name"):
-            return Reference(SECRET, Key(each.text("spec", "credentialsRef", "namespace") or each.namespace, name))
+            named = SecretReference(name=name, namespace=each.text("spec", "credentialsRef", "namespace"))
+            return secret_reference(named, each.namespace)
     return None
 
 

@@ -2,7 +2,8 @@
 
 The Secret has `token` and `secret`, or `user` and `password`. Those that were made for CAPMOX work as they are: their
 `url`, `insecure` and `root_ca` count too. With one difference, on purpose: a Secret that does not say `insecure` does
-not mean it.
+not mean it. Beyond CAPMOX, `url` may list several hosts with commas between, and `fingerprint` says by which
+certificate they are recognised: a Secret that serves other namespaces says all of it itself.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ def read(
     """From the Secret's data, and what the connection itself says, which counts more. Raises BadFacts, BadEndpoint or
     BadTrust, all of them ValueErrors with a sentence."""
     said = {key: _text(key, value) for key, value in secret.items()}
-    written = [each for each in endpoints if each.strip()] or [each for each in (said.get("url", ""),) if each]
+    written = [each for each in endpoints if each.strip()] or _listed(said.get("url", ""))
     if not written:
-        raise BadFacts("no address of Proxmox VE is given: write https://<host>:8006 into the connection's endpoints")
+        raise BadFacts(
+            "no address of Proxmox VE is given: write https://<host>:8006 into the connection's endpoints or the key "
+            "`url` of the Secret"
+        )
     trust = Trust(
         authority or said.get("root_ca") or None,
-        tuple(dict.fromkeys(map(fingerprint, fingerprints))),
+        tuple(dict.fromkeys(map(fingerprint, [*fingerprints] or _listed(said.get("fingerprint", ""))))),
         insecure or _flag(said.get("insecure", "")),
     )
     context(trust)
@@ -85,6 +89,10 @@ def _text(key: str, value: bytes) -> str:
         return value.decode().strip("\r\n") if key == "password" else value.decode().strip()
     except UnicodeDecodeError:
         raise BadFacts(f"the Secret's key `{key}` is not text") from None
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _flag(text: str) -> bool:

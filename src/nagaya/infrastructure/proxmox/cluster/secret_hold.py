@@ -1,7 +1,7 @@
 """Holding on to the Secret that a cluster uses as it is, as CAPMOX does: it is needed until the last VM is gone.
 
-The cluster becomes an owner of it only in the same namespace. An owner in another one does not exist for Kubernetes,
-which would take the Secret for garbage and delete it; there the finalizer alone holds it.
+Only a Secret of the cluster's own namespace is held: whoever may make clusters must not prevent that a Secret of
+another namespace is deleted. CAPMOX does hold those; its finalizer is removed when the last cluster is gone.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ class Hold:
 def held(secret: CredentialsSecret, cluster: ProxmoxCluster) -> Hold:
     """While the cluster needs it."""
     metadata = secret.metadata
-    finalizers = metadata.finalizers
+    finalizers, owners = metadata.finalizers, metadata.owner_references
+    if metadata.namespace != cluster.metadata.namespace:
+        return Hold(finalizers, owners)
     if SECRET_FINALIZER not in finalizers:
         finalizers = (*finalizers, SECRET_FINALIZER)
-    owners = metadata.owner_references
-    if metadata.namespace == cluster.metadata.namespace:
-        owners = with_owner(owners, owner(PROXMOX_CLUSTERS, cluster))
-    return Hold(finalizers, owners)
+    return Hold(finalizers, with_owner(owners, owner(PROXMOX_CLUSTERS, cluster)))
 
 
 def let_go(secret: CredentialsSecret, cluster: ProxmoxCluster, *, shared: bool) -> Hold:

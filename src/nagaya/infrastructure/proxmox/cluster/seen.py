@@ -21,6 +21,7 @@ from nagaya.clusters.external import keep
 from nagaya.clusters.owners import is_a
 from nagaya.infrastructure.proxmox.cluster.availability import Availability
 from nagaya.infrastructure.proxmox.cluster.pools import wanted_pools
+from nagaya.infrastructure.proxmox.connection.grant import is_granted
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS, CredentialsSecret, follow_credentials
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
@@ -51,7 +52,7 @@ class Seen:
     """The address that the claim got; empty if none."""
     machines: tuple[ProxmoxMachine, ...]
     secret: CredentialsSecret | None
-    """That of spec.credentialsRef, without data."""
+    """That of spec.credentialsRef, without data, if the cluster may use it."""
     secret_shared: bool
     """Whether other ProxmoxClusters name it too."""
     now: datetime
@@ -116,7 +117,7 @@ def observe(rt: Runtime, proxmox: ProxmoxCluster, availability: Availability) ->
         claim,
         _address(cache, claim),
         tuple(_machines(cache, proxmox, cluster)),
-        None if key is None else cache.get(CREDENTIALS, key),
+        _secret_of(cache, key, namespace),
         any(each.metadata.uid != proxmox.metadata.uid for each in sharing),
         rt.world.clock.now(),
     )
@@ -133,6 +134,11 @@ def _address(cache: Cache, claim: IPAddressClaim | None) -> str:
         return ""
     found = cache.get(IP_ADDRESSES, Key(claim.metadata.namespace, reference.name))
     return "" if found is None else found.spec.address
+
+
+def _secret_of(cache: Cache, key: Key | None, namespace: str) -> CredentialsSecret | None:
+    found = None if key is None else cache.get(CREDENTIALS, key)
+    return found if found is not None and is_granted(found, namespace) else None
 
 
 def _secret(proxmox: ProxmoxCluster) -> tuple[str, ...]:

@@ -157,9 +157,9 @@ class Connections:
         """The way to the Proxmox VE of a cluster. Raises NoConnection, whose text is a sentence for a condition."""
         return _same(await self.get(reference_of(self._cache, cluster)))
 
-    async def at(self, written: NamespacedConnectionReference) -> Connected:
-        """The way that a reservation names. Raises NoConnection."""
-        return _same(await self.get(read_reference(written)))
+    async def at(self, written: NamespacedConnectionReference, used_in: str) -> Connected:
+        """The way that a reservation names, whose machine is in a namespace. Raises NoConnection."""
+        return _same(await self.get(read_reference(written, used_in)))
 
     async def get(self, reference: Reference) -> Connected:
         """The way that a reference means. Raises NoConnection."""
@@ -239,7 +239,8 @@ class Connections:
         now = self._world.clock.monotonic()
         # What the cache does not show may be outside of the namespaces that it follows.
         told = is_watched(source) and all(version[1:])
-        if known is not None and known.version == version and (told or now - known.read_at < UNWATCHED):
+        patience = 0.0 if source.is_foreign else UNWATCHED  # a grant that is withdrawn counts at once
+        if known is not None and known.version == version and (told or now - known.read_at < patience):
             return known
         facts = await facts_of(self._client, reference, source)
         shared, identity = self._share(reference, facts), replace(facts, name="")

@@ -10,6 +10,7 @@ from nagaya.api.proxmox.conditions import ProxmoxClusterReason
 from nagaya.api.proxmox.proxmox_cluster import ProxmoxCluster
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
+from nagaya.api.proxmox.references import SecretReference
 from nagaya.infrastructure.proxmox.connection.command import connect_command
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.key import Key
@@ -24,6 +25,9 @@ class Reference:
 
     kind: str
     key: Key
+    used_in: str = ""
+    """The namespace of the object that refers to a Secret: the Secret must allow it. Empty for a connection, which only
+    objects of its own namespace can name."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"
@@ -48,9 +52,15 @@ def connection_reference(connection: ProxmoxConnection) -> Reference:
     return Reference(CONNECTION, Key.of(connection))
 
 
-def read_reference(written: NamespacedConnectionReference) -> Reference:
-    """From a reservation."""
-    return Reference(written.kind or CONNECTION, Key(written.namespace, written.name))
+def secret_reference(named: SecretReference, namespace: str) -> Reference:
+    """A Secret that an object of a namespace names."""
+    return Reference(SECRET, Key(named.namespace or namespace, named.name), namespace)
+
+
+def read_reference(written: NamespacedConnectionReference, used_in: str) -> Reference:
+    """From a reservation, whose machine is in a namespace."""
+    key = Key(written.namespace, written.name)
+    return Reference(SECRET, key, used_in) if written.kind == SECRET else Reference(CONNECTION, key)
 
 
 def reference_of(cache: Cache, cluster: ProxmoxCluster) -> Reference:
@@ -72,7 +82,7 @@ def reference_among(connections: Collection[str], cluster: ProxmoxCluster) -> Re
             )
         return Reference(CONNECTION, key)
     if spec.credentials_ref is not None and spec.credentials_ref.name:
-        return Reference(SECRET, Key(spec.credentials_ref.namespace or namespace, spec.credentials_ref.name))
+        return secret_reference(spec.credentials_ref, namespace)
     if not connections:
         raise NoConnection(
             ProxmoxClusterReason.NO_CONNECTION,

@@ -75,4 +75,4 @@ def _secrets(connection: ProxmoxConnection) -> tuple[str, ...]:
 
 
 def _reached_by(machine: ProxmoxVirtualMachine) -> tuple[str, ...]:
-    return (str(read_reference(machine.spec.connection_ref)),)
+    return (str(read_reference(machine.spec.connection_ref, machine.spec.machine_ref.namespace)),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nagaya.api.proxmox.conditions import ProxmoxClusterReason
@@ -11,15 +11,19 @@ from nagaya.api.proxmox.proxmox_connection import (
     AuthorityReference,
     ConnectionDefaults,
     ProxmoxConnection,
+    ProxmoxConnectionSpec,
 )
 from nagaya.infrastructure.proxmox.client import BadEndpoint, BadTrust, Facts
+from nagaya.infrastructure.proxmox.client.endpoint import endpoint
 from nagaya.infrastructure.proxmox.client.facts import read
+from nagaya.infrastructure.proxmox.client.trust import fingerprint
 from nagaya.infrastructure.proxmox.connection.command import again, connect_command
+from nagaya.infrastructure.proxmox.connection.grant import is_granted, refusal
 from nagaya.infrastructure.proxmox.connection.reference import CONNECTION, NoConnection, Reference
-from nagaya.infrastructure.proxmox.connection.secrets import CONFIG_MAPS, CREDENTIALS
+from nagaya.infrastructure.proxmox.connection.secrets import CONFIG_MAPS, CREDENTIALS, CredentialsSecret
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.client import Client
-from nagaya.kube.errors import NotFound
+from nagaya.kube.errors import Forbidden, NotFound
 from nagaya.kube.key import Key
 
 _AUTHORITY_KEY: Final = "ca.crt"
@@ -31,7 +35,14 @@ class Source:
     """What is read for a reference."""
 
     secret: Key
+    used_in: str
+    """The namespace of the object that refers to the Secret."""
     connection: ProxmoxConnection | None = None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the Secret is one of another namespace."""
+        return self.used_in != self.secret.namespace
 
     @property
     def pool(self) -> str:
@@ -61,7 +72,7 @@ class Unusable(NoConnection):
 def source_of(cache: Cache, reference: Reference) -> Source:
     """Where to read, by cached reads alone. Raises NoConnection."""
     if reference.kind != CONNECTION:
-        return Source(reference.key)
+        return Source(reference.key, reference.used_in)
     connection = cache.get(PROXMOX_CONNECTIONS, reference.key)
     if connection is None:
         raise _no_connection(reference)
@@ -71,7 +82,7 @@ def source_of(cache: Cache, reference: Reference) -> Source:
 async def read_source(client: Client, reference: Reference) -> Source:
     """The same, asked of the API. Raises NoConnection."""
     if reference.kind != CONNECTION:
-        return Source(reference.key)
+        return Source(reference.key, reference.used_in)
     try:
         return source_by(await client.get(PROXMOX_CONNECTIONS, reference.key.namespace, reference.key.name))
     except NotFound:
@@ -80,8 +91,8 @@ async def read_source(client: Client, reference: Reference) -> Source:
 
 def source_by(connection: ProxmoxConnection) -> Source:
     """What a connection says where to read."""
-    named = connection.spec.credentials_ref
-    return Source(Key(named.namespace or connection.metadata.namespace, named.name), connection)
+    named, namespace = connection.spec.credentials_ref, connection.metadata.namespace
+    return Source(Key(named.namespace or namespace, named.name), namespace, connection)
 
 
 def _no_connection(reference: Reference) -> NoConnection:
@@ -112,15 +123,10 @@ def is_watched(source: Source) -> bool:
 
 async def facts_of(client: Client, reference: Reference, source: Source) -> Facts:
     """Read what the source says. Raises Unusable, with a sentence that repeats no secret."""
-    try:
-        secret = await client.get(CREDENTIALS, source.secret.namespace, source.secret.name)
-    except NotFound:
-        raise Unusable(
-            ProxmoxClusterReason.SECRET_MISSING,
-            f"Secret {source.secret} does not exist: {_made(source)}.",
-            "missing",
-        ) from None
+    secret = await _secret(client, source)
     spec = None if source.connection is None else source.connection.spec
+    if source.is_foreign and spec is not None:
+        return _facts_of_foreign(secret, source.secret, spec, name=str(reference.key))
     authority = ""
     if source.connection is not None and spec is not None and spec.ca_ref is not None:
         authority = await _authority(client, source.connection.metadata.namespace, spec.ca_ref)
@@ -140,6 +146,57 @@ async def facts_of(client: Client, reference: Reference, source: Source) -> Fact
         raise Unusable(
             ProxmoxClusterReason.SECRET_UNUSABLE, f"{where} cannot be used: {error}.{remedy}", part
         ) from error
+
+
+async def _secret(client: Client, source: Source) -> CredentialsSecret:
+    """The Secret, if it may be used."""
+    try:
+        found: CredentialsSecret | None = await client.get(CREDENTIALS, *source.secret)
+    except NotFound:
+        if not source.is_foreign:
+            raise Unusable(
+                ProxmoxClusterReason.SECRET_MISSING,
+                f"Secret {source.secret} does not exist: {_made(source)}.",
+                "missing",
+            ) from None
+        found = None
+    except Forbidden:
+        if not source.is_foreign:
+            raise
+        found = None
+    if found is None or not is_granted(found, source.used_in):
+        raise Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, refusal(source.secret, source.used_in), "secret")
+    return found
+
+
+def _facts_of_foreign(secret: CredentialsSecret, key: Key, spec: ProxmoxConnectionSpec, *, name: str) -> Facts:
+    """The facts of a Secret of another namespace: where its credentials go and who is trusted there is what the Secret
+    says. What the connection says of that too must be the same."""
+    try:
+        facts = read(secret.values, name=name)
+        endpoints = tuple(dict.fromkeys(map(endpoint, spec.endpoints))) or facts.endpoints
+        if strange := next((each for each in endpoints if each not in facts.endpoints), None):
+            raise BadEndpoint(
+                f"it may be used for the hosts in its key `url` only, and spec.endpoints names {strange}. Leave out "
+                "spec.endpoints, or have its owner add the host there (several are separated by commas)"
+            )
+        trusts = (
+            ("caRef", spec.ca_ref is None, "root_ca"),
+            ("insecure", not spec.insecure or facts.trust.insecure, "insecure"),
+            (
+                "fingerprint",
+                {*map(fingerprint, filter(None, [spec.fingerprint]))} <= {*facts.trust.fingerprints},
+                "fingerprint",
+            ),
+        )
+        for field, agrees, counterpart in trusts:
+            if not agrees:
+                raise BadTrust(f"its own key `{counterpart}` says who is trusted. Remove spec.{field}")
+    except ValueError as error:
+        part = "endpoint" if isinstance(error, BadEndpoint) else "trust" if isinstance(error, BadTrust) else "secret"
+        why = f"Secret {key} of another namespace cannot be used: {error}."
+        raise Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, why, part) from error
+    return replace(facts, endpoints=endpoints)
 
 
 def _made(source: Source) -> str:

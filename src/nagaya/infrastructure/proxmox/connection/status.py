@@ -184,10 +184,14 @@ def told_of(connection: ProxmoxConnection, problem: Exception) -> str:
     """A problem as a sentence. PVE says nothing of refused credentials but that they are; where they are from, and how
     to have others, is known here, and so is where to say who is trusted."""
     reference = connection.spec.credentials_ref
-    secret = f"{reference.namespace or connection.metadata.namespace}/{reference.name}"
+    namespace = connection.metadata.namespace
+    secret = f"{reference.namespace or namespace}/{reference.name}"
+    known_by = (
+        "spec.fingerprint" if reference.namespace in ("", namespace) else f"the key fingerprint of Secret {secret}"
+    )
     if isinstance(problem, HostUnreachable) and is_distrusted(problem):
         return (
-            f"{problem} If `pvenode cert info` on the host shows this fingerprint, put it into spec.fingerprint; for "
+            f"{problem} If `pvenode cert info` on the host shows this fingerprint, put it into {known_by}; for "
             f"several hosts, put their authority (/etc/pve/pve-root-ca.pem) into the key root_ca of Secret {secret}. "
             f"`{again(connection)}` does it, and asks first."
         )

@@ -149,7 +149,8 @@ class ProxmoxMachines:
 
     async def _link(self, objects: Objects) -> Link | str:
         if objects.reservation is not None:
-            return await self._links.of_reference(objects.reservation.spec.connection_ref)
+            spec = objects.reservation.spec
+            return await self._links.of_reference(spec.connection_ref, spec.machine_ref.namespace)
         if objects.infrastructure is None:
             return "The ProxmoxCluster of the machine does not exist."
         return await self._links.of_cluster(objects.infrastructure)

@@ -28,10 +28,10 @@ class ConnectedLinks:
         except (NoConnection, ProxmoxError) as error:
             return str(error)
 
-    async def of_reference(self, reference: NamespacedConnectionReference) -> Link | str:
+    async def of_reference(self, reference: NamespacedConnectionReference, used_in: str) -> Link | str:
         """That of a reservation, or why it cannot be used."""
         try:
-            return await self._link(await self._connections.at(reference))
+            return await self._link(await self._connections.at(reference, used_in))
         except (NoConnection, ProxmoxError) as error:
             return str(error)
 

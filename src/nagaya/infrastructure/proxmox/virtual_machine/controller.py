@@ -58,7 +58,7 @@ class ProxmoxVirtualMachines:
         # Paused while it moves to another management API: so never two planes have it in hand.
         if reservation is None or PAUSED in reservation.metadata.annotations or await self._has_machine(reservation):
             return None
-        link = await self._links.of_reference(reservation.spec.connection_ref)
+        link = await self._links.of_reference(reservation.spec.connection_ref, reservation.spec.machine_ref.namespace)
         if isinstance(link, str):
             return await self._tell(reservation, message=link, again=RETRY)
         try:

@@ -56,6 +56,6 @@ class Links(Protocol):
         """That of a cluster."""
         ...
 
-    async def of_reference(self, reference: NamespacedConnectionReference) -> Link | str:
+    async def of_reference(self, reference: NamespacedConnectionReference, used_in: str) -> Link | str:
         """That of a reservation."""
         ...

@@ -36,9 +36,15 @@ def test_holding_again_changes_nothing() -> None:
     assert (again.finalizers, again.owners) == (once.metadata.finalizers, once.metadata.owner_references)
 
 
-def test_in_another_namespace_there_is_no_owner() -> None:
-    hold = held(secret("vault"), cluster())
-    assert (hold.finalizers, hold.owners) == ((SECRET_FINALIZER,), ())
+def test_a_secret_of_another_namespace_is_not_held() -> None:
+    hold = held(secret("vault", finalizers=["other"]), cluster())
+    assert (hold.finalizers, hold.owners) == (("other",), ())
+
+
+def test_the_finalizer_of_capmox_on_a_secret_of_another_namespace_goes_with_the_last_cluster() -> None:
+    before = secret("vault", finalizers=["other", SECRET_FINALIZER])
+    assert let_go(before, cluster(), shared=True).finalizers == ("other", SECRET_FINALIZER)
+    assert let_go(before, cluster(), shared=False).finalizers == ("other",)
 
 
 def test_the_last_one_lets_go() -> None:

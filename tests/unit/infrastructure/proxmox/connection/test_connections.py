@@ -244,7 +244,7 @@ def test_what_is_missing_is_said_with_the_remedy() -> None:
             await town.connections.of(cluster())
         with pytest.raises(NoConnection, match="ProxmoxConnection default/x does not exist"):
             await town.connections.of(cluster(connectionRef={"name": "x"}))
-        with pytest.raises(NoConnection, match="Secret vault/x does not exist"):
+        with pytest.raises(NoConnection, match="Secret vault/x cannot be used from namespace default"):
             await town.connections.of(cluster(credentialsRef={"name": "x", "namespace": "vault"}))
         town.store.connection(spec={"credentialsRef": {"name": "pve"}, "caRef": {"name": "ca"}})
         town.store.secret()

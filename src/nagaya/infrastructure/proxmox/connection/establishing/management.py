@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nagaya.api.meta import Condition
+from nagaya.api.proxmox.group import ALLOWED_NAMESPACES
 from nagaya.api.proxmox.proxmox_connection import KEY_SECRET, KEY_TOKEN, PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.infrastructure.proxmox.connection.establishing.manifests import Wanted, without_nulls
+from nagaya.infrastructure.proxmox.connection.grant import is_granted, refusal
 from nagaya.infrastructure.proxmox.connection.secrets import CREDENTIALS, CredentialsSecret
 from nagaya.kube.client import Client
 from nagaya.kube.conditions import get
@@ -94,6 +96,8 @@ class Management:
                 named = connection.spec.credentials_ref
                 self._secret = Key(named.namespace or self.key.namespace, named.name)
             secret = await self._find_secret()
+            if secret is not None and not is_granted(secret, self.key.namespace):
+                raise NotManaged(f"{refusal(self._secret, self.key.namespace)} Nothing was made in Proxmox VE.")
             self.stored = Stored(secret, connection)
             await self._rehearse()
         except NoAnswer as error:
@@ -107,7 +111,7 @@ class Management:
 
     async def reserve(self, token: str) -> None:
         """Write down which token is about to be made."""
-        metadata = {"annotations": {TOKEN_IN_THE_MAKING: token}}
+        metadata = {"annotations": self._grant() | {TOKEN_IN_THE_MAKING: token}}
         if self.stored.secret is None:
             content = {
                 "metadata": {"namespace": self._secret.namespace, "name": self._secret.name, **metadata},
@@ -121,11 +125,15 @@ class Management:
     async def store(self, wanted: Wanted, token: str, secret: str, leaving: tuple[str, ...]) -> bool:
         """Put a token and all else in place. Whether anything had to be changed."""
         annotations = {TOKEN_IN_THE_MAKING: None, TOKENS_TO_REMOVE: ",".join(leaving) or None}
-        content: dict[str, Any] = {"data": wanted.data(token, secret), "metadata": {"annotations": annotations}}
+        content: dict[str, Any] = {"data": self._data(wanted, token, secret), "metadata": {"annotations": annotations}}
         changed = False
         if self.stored.secret is None:
             made = {
-                "metadata": {"namespace": self._secret.namespace, "name": self._secret.name},
+                "metadata": {
+                    "namespace": self._secret.namespace,
+                    "name": self._secret.name,
+                    "annotations": self._grant(),
+                },
                 "type": "Opaque",
                 "data": without_nulls(content["data"]),
             }
@@ -152,7 +160,9 @@ class Management:
         connection = self.stored.connection
         if self.stored.secret is None or connection is None:
             return False
-        stored = self._secret_has({"data": wanted.data(token, secret)}) and self._connection_has(connection, wanted)
+        stored = self._secret_has({"data": self._data(wanted, token, secret)}) and self._connection_has(
+            connection, wanted
+        )
         return stored and self._owned()
 
     async def ready(self, seconds: float) -> Condition | None:
@@ -213,7 +223,7 @@ class Management:
     async def _store_connection(self, wanted: Wanted) -> bool:
         connection = self.stored.connection
         spec, annotations = wanted.connection(self._secret.name), wanted.annotations()
-        if self._secret.namespace != self.key.namespace:
+        if self._is_foreign:
             spec["credentialsRef"]["namespace"] = self._secret.namespace
         if connection is not None and self._connection_has(connection, wanted):
             return False
@@ -249,12 +259,23 @@ class Management:
                     ) from error
                 secret = there
 
+    @property
+    def _is_foreign(self) -> bool:
+        return self._secret.namespace != self.key.namespace
+
+    def _grant(self) -> dict[str, str]:
+        """The annotations of a new Secret: the connection may use it from another namespace."""
+        return {ALLOWED_NAMESPACES: self.key.namespace} if self._is_foreign and self.stored.secret is None else {}
+
+    def _data(self, wanted: Wanted, token: str, secret: str) -> dict[str, str | None]:
+        return wanted.data(token, secret, foreign=self._is_foreign)
+
     def _owned(self) -> bool:
         """Whether the Secret goes, and is moved elsewhere, with the connection. One that others have, or that is in
         another namespace, is left as it is."""
         secret = self.stored.secret
         assert secret is not None
-        return bool(secret.metadata.owner_references) or self._secret.namespace != self.key.namespace
+        return bool(secret.metadata.owner_references) or self._is_foreign
 
     def _owner(self) -> dict[str, str]:
         connection = self.stored.connection

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nagaya.api.proxmox.proxmox_connection import (
+    KEY_FINGERPRINT,
     KEY_INSECURE,
     KEY_PASSWORD,
     KEY_ROOT_CA,
@@ -63,12 +64,17 @@ class Wanted:
         because = {} if self.keeps_trust else {INSECURE_BECAUSE: self.insecure_because or None}
         return {ANNOTATION: self.purpose.written(), **because}
 
-    def data(self, token: str, secret: str) -> dict[str, str | None]:
-        """Of the Secret, in base64. Keys of another way to log in are null, to be removed."""
+    def data(self, token: str, secret: str, *, foreign: bool = False) -> dict[str, str | None]:
+        """Of the Secret, in base64. Keys of another way to log in are null, to be removed. One that is `foreign`, in
+        another namespace than the connection, says itself where its token goes and who is trusted."""
         said: dict[str, str | None] = {KEY_TOKEN: token, KEY_SECRET: secret, KEY_USER: None, KEY_PASSWORD: None}
-        said[KEY_URL] = self.endpoints[0].url  # so that CAPMOX's credentialsRef can name the Secret, too
+        # So that CAPMOX's credentialsRef can name the Secret, too. CAPMOX does not read a list.
+        said[KEY_URL] = ",".join(each.url for each in self.endpoints[: None if foreign else 1])
         if not self.keeps_trust:
-            said |= {KEY_ROOT_CA: self.trust.authority, KEY_INSECURE: None}
+            said |= {KEY_ROOT_CA: self.trust.authority, KEY_INSECURE: None, KEY_FINGERPRINT: None}
+            if foreign:
+                said[KEY_FINGERPRINT] = ",".join(map(_pairs, self.trust.fingerprints)) or None
+                said[KEY_INSECURE] = "true" if self.trust.insecure else None
         return {
             key: None if value is None else base64.b64encode(value.encode()).decode() for key, value in said.items()
         }
