@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker
 from nagaya.simulators.proxmox.guests.passive import PassiveMachine
 from nagaya.simulators.proxmox.state.datacenter import Pool
 from support.proxmox_machine_seen import events, says, told, vm
@@ -85,6 +86,32 @@ def test_a_vm_can_be_cloned_as_it_was_at_a_snapshot() -> None:
         assert {then.status.proxmox_node, now.status.proxmox_node} == {"pve1"}
         await yard.machine("never", **source, snapName="unfit")
         assert "snapshot 'unfit' does not exist" in await says(yard, "never", "CloningFailed")
+
+    play(scenario)
+
+
+def test_the_vm_of_a_machine_cannot_be_cloned() -> None:
+    """It may be another tenant's, and a copy would have the keys that are on its disks."""
+
+    async def scenario(yard: Yard) -> None:
+        await yard.cluster()
+        await yard.machine("victim")
+        (victim,) = await yard.provisioned("victim")
+        vmid = victim.spec.virtual_machine_id
+        source: dict[str, Any] = {
+            "templateSelector": None,
+            "sourceNode": victim.status.proxmox_node,
+            "templateID": vmid,
+        }
+        await yard.machine("thief", **source)
+        assert f"there is no template {vmid}" in await says(yard, "thief", "TemplateNotFound")
+        # Nor one of another management plane, of which only the description tells.
+        client = yard.there.client
+        await client.tasks.wait(await client.machines.clone("pve1", 9001, 8000, name="other", full=True))
+        await client.machines.configure("pve1", 8000, {"description": Marker("team-b/x", "another-uid").line()})
+        source |= {"sourceNode": "pve1", "templateID": 8000}
+        await yard.machine("burglar", **source)
+        assert "there is no template 8000" in await says(yard, "burglar", "TemplateNotFound")
 
     play(scenario)
 

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
-from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
+from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, reservation_name
 from nagaya.infrastructure.proxmox.client import Phase, Proxmox, Snapshot, TaskState, upid
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.client.inventory import USUAL
@@ -36,6 +36,7 @@ from nagaya.infrastructure.proxmox.machine.wish import (
     world,
 )
 from nagaya.infrastructure.proxmox.placement import Clone, Reservation
+from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence, find
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
 from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, look, strays
@@ -217,7 +218,8 @@ def settled(memory: Memory, objects: Objects, snapshot: Snapshot) -> bool:
 async def _templates(
     rt: Runtime, memory: Memory, objects: Objects, link: Link, snapshot: Snapshot
 ) -> dict[int, MachineConfig]:
-    """The configurations of templates that may be meant. Those on hosts that are off are as they were."""
+    """The configurations of templates that may be meant. Those on hosts that are off are as they were. A VM that is a
+    machine is no template: it may be another tenant's, and a copy of it would have the tenant's keys."""
     wanted = template(objects.machine, objects.owner, link.template_selector)
     known: dict[int, MachineConfig] = {}
     for row in sorted(snapshot.machines.values(), key=lambda each: each.vmid):
@@ -234,7 +236,8 @@ async def _templates(
                 except ProxmoxError as error:
                     # What is known of it from before counts on; if nothing is, placement says so for that host.
                     log.info("template %d on %s cannot be read: %s", row.vmid, row.node, error)
-        if held is not None:
+        reserved = rt.cache.get(PROXMOX_VIRTUAL_MACHINES, Key("", reservation_name(*key))) is not None
+        if held is not None and (row.template or not (reserved or marker.read(held[1].get("description")))):
             known[row.vmid] = held[1]
     return known
 
