@@ -89,7 +89,8 @@ async def look(
         way = await opened(client, world, reference, open)
     except NoConnection as error:
         return [subject.problem("connection", str(error))]
-    connection = connections(objects).get(str(reference.key)) or _by_secret(reference)
+    known = connections(objects).get(str(reference.key)) if reference.kind == CONNECTION else None
+    connection = known or _by_secret(reference)
     try:
         examined = await examine(connection, way.proxmox.facts, way.proxmox, certificates)
         findings = list(told(subject, examined, reference, connection))
