@@ -41,6 +41,15 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def loopback_allowed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tenants and Proxmox VE are in tests listens on loopback. Endpoints are published among tests alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NAGAYA_ALLOWED_ENDPOINTS", "127.0.0.0/8,::1")
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data-home")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def kubectl_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """kubectl remembers what a server has by its address and port, which servers of other test runs have had before."""
     with pytest.MonkeyPatch.context() as patch:

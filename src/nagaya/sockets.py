@@ -18,17 +18,43 @@ _TURNS: Final = 10
 """Of the loop, in which connections see that they have ended; three are needed."""
 
 
+Check = Callable[[tuple[Any, ...]], None]
+
+
+async def connected(host: str, port: int, check: Check) -> socket.socket:
+    """A socket that is connected to an address of a host that passes a check. Raises OSError."""
+    loop, refused = asyncio.get_running_loop(), OSError(f"{host} has no address")
+    for family, kind, protocol, _, where in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        made = socket.socket(family, kind, protocol)
+        try:
+            check(where)
+            made.setblocking(False)
+            await loop.sock_connect(made, where)
+        except BaseException as error:
+            made.close()
+            if not isinstance(error, OSError):
+                raise
+            refused = error
+        else:
+            return made
+    raise refused
+
+
 class Sockets:
     """Makes sockets for `aiohttp.TCPConnector(socket_factory=...)`, and ends those that are left."""
 
-    def __init__(self, prepare: Callable[[socket.socket], None] = lambda made: None) -> None:
-        """`prepare` sets the options of each."""
+    def __init__(
+        self, prepare: Callable[[socket.socket], None] = lambda made: None, *, check: Check = lambda address: None
+    ) -> None:
+        """`prepare` sets the options of each. `check` raises OSError if none may be made for an address."""
         self._prepare = prepare
+        self._check = check
         self._made: WeakSet[socket.socket] = WeakSet()
 
     def make(self, address: tuple[Any, ...]) -> socket.socket:
         """One more, for an address as `getaddrinfo` says it."""
-        family, kind, protocol, *_ = address
+        family, kind, protocol, _, where = address
+        self._check(where)
         made = socket.socket(family, kind, protocol)
         self._prepare(made)
         self._made.add(made)

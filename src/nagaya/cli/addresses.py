@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Final
 
 import click
 
@@ -33,6 +34,29 @@ def own_address(_: click.Context, __: click.Parameter, value: str | None) -> str
             f"{value!r} is no address that clients can connect to. Name one of this machine's own."
         )
     return str(found)
+
+
+def endpoints(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Entries of the list of allowed endpoints."""
+    from nagaya.address_policy import parse
+
+    for each in value:
+        try:
+            parse(each)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return value
+
+
+allow_endpoint: Final = click.option(
+    "--allow-endpoint",
+    "allowed",
+    metavar="HOST|CIDR[:PORT]",
+    multiple=True,
+    callback=endpoints,
+    help="Also connect there for objects that tenants write (ProxmoxConnections, kubeconfigs in Secrets): loopback, "
+    "link-local and metadata addresses and the management API are refused otherwise. Can be given several times.",
+)
 
 
 def port_range(_: click.Context, __: click.Parameter, value: str) -> range:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nagaya.cli.addresses import address, own_address, port_range
+from nagaya.cli.addresses import address, allow_endpoint, own_address, port_range
 from nagaya.cli.data_dir import default_data_dir
 from nagaya.cli.log_options import log_options
 from nagaya.cli.parts import chosen, listed
@@ -127,6 +127,7 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     is_flag=True,
     help="Stop hosted control planes when this command stops. They go on otherwise, and are found at its next start.",
 )
+@allow_endpoint
 @click.option("--qps", type=float, default=100.0, show_default=True, help="Requests per second, on average.")
 @click.option("--burst", type=int, default=200, show_default=True, help="Requests at once.")
 @log_options
@@ -146,6 +147,7 @@ def controllers(
     tenants_address: str,
     tenants_ports: range,
     stop_tenants: bool,
+    allowed: tuple[str, ...],
     qps: float,
     burst: int,
     verbose: int,
@@ -183,6 +185,7 @@ def controllers(
         watch_filter=watch_filter,
         hosting=HostSettings(tenants_dir.absolute(), tenants_address, tenants_ports, stop_with_us=stop_tenants),
         pods=PodSettings() if hosted_as == "pods" else None,
+        allowed=allowed,
     )
     run(settings, connection(kubeconfig, context))
 

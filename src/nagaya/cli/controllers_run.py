@@ -8,6 +8,8 @@ seconds whatever it is doing, also while the API is away. A second Ctrl-C does n
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import os
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +18,8 @@ from typing import Any, Final
 import click
 import uvloop
 
+from nagaya.address_policy import POLICY, parse
+from nagaya.allowed_endpoints import Publication
 from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.kind import Kind
 from nagaya.cli import heap, management_api, presence
@@ -24,6 +28,7 @@ from nagaya.cli.old_versions import is_converted
 from nagaya.cli.plane import BURST, QPS, Plane, install
 from nagaya.cli.signals import Signals
 from nagaya.clusters.leases import ELECTED
+from nagaya.controlplane.hosted.host.addresses import default_address
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.pods.settings import PodSettings
 from nagaya.kube.calls import nothing
@@ -74,6 +79,8 @@ class Settings:
     """Where on this machine hosted control planes are."""
     pods: PodSettings | None = None
     """If hosted control planes are to be pods of the management cluster."""
+    allowed: tuple[str, ...] = ()
+    """Endpoints that an administrator allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,8 @@ class Controllers:
     def __init__(self, settings: Settings, way: Way, world: World) -> None:
         self._settings = settings
         self._way = way
+        self._publication = Publication()
+        self._allow_endpoints()
         self._client = Client(way.transport(), world=world, field_manager="nagaya")
         self._election: Election | None = None
         if settings.lease_namespace is not None:
@@ -129,6 +138,7 @@ class Controllers:
             watch_filter=settings.watch_filter,
             hosting=settings.hosting,
             pods=settings.pods,
+            publication=self._publication,
         )
         election = self._election
         # Whoever competes with nobody leads.
@@ -170,8 +180,24 @@ class Controllers:
         except (ApiError, NoAnswer) as error:
             raise click.ClickException(str(error)) from error
 
+    def _allow_endpoints(self) -> None:
+        """Those that an administrator allows, and those of hosted control planes if they are on loopback. Commands on
+        this machine hear of them."""
+        settings, hosting = self._settings, self._settings.hosting
+        allowed = [*settings.allowed]
+        if hosting is not None and settings.pods is None:
+            address = hosting.address or default_address()
+            if ipaddress.ip_address(address).is_loopback:
+                allowed.append(f"{_shown(address)}:{hosting.ports.start}-{hosting.ports.stop - 1}")
+        POLICY.allow(*map(parse, allowed))
+        for each in allowed:
+            self._publication.add(each)
+        if not settings.beside_api and (service := os.environ.get("KUBERNETES_SERVICE_HOST")):
+            POLICY.refuse(service, int(os.environ.get("KUBERNETES_SERVICE_PORT", "443")))
+
     async def close(self) -> None:
         """Leave nothing behind."""
+        self._publication.close()
         await self._stop_plane()
         await self._endpoints.stop()
         await self._client.close()

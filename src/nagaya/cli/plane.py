@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from nagaya.allowed_endpoints import Publication
 from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.cluster.labels import WATCH_FILTER
 from nagaya.api.crd import render
@@ -117,6 +118,7 @@ class Plane:
         proxmox: Callable[[], ProxmoxTransport] | None = None,
         dialers: MakeDialer | None = None,
         keys: Keys | None = None,
+        publication: Publication | None = None,
     ) -> None:
         """`tenant_ports` opens a port for each simulated cluster; without it they are reached in this process only.
 
@@ -126,7 +128,8 @@ class Plane:
         with processes unless told otherwise. With `pods` they are pods of the management cluster, and only data stores
         that Nagaya itself runs are on this machine. `proxmox` makes ways to hosts of Proxmox VE: HTTPS unless told
         otherwise. `dialers` makes ways to pods of tenants: through their API unless told otherwise. `keys` makes the
-        keys of authorities: in threads unless told otherwise.
+        keys of authorities: in threads unless told otherwise. `publication` tells other processes of this machine where
+        simulated clusters listen.
         """
         self.tenants: Tenants | None = None
         self.connections: Connections | None = None
@@ -137,7 +140,7 @@ class Plane:
             from nagaya.infrastructure.simulated.tenants import Tenants
             from nagaya.infrastructure.simulated.transports import connector, dialer
 
-            self.tenants = Tenants(world, listen=tenant_ports)
+            self.tenants = Tenants(world, listen=tenant_ports, publication=publication)
             connect = connector(self.tenants, connect)
             dialers = dialer(self.tenants, dialers)
         self.metrics = Metrics()

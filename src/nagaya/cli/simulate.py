@@ -12,6 +12,7 @@ import click
 from nagaya.cli.addresses import address
 
 if TYPE_CHECKING:
+    from nagaya.allowed_endpoints import Publication
     from nagaya.simulators.proxmox.emulator import Emulator
     from nagaya.simulators.proxmox.state.datacenter import Datacenter
     from nagaya.simulators.proxmox.web.web import Web
@@ -98,6 +99,7 @@ async def _run(
 ) -> None:
     import random
 
+    from nagaya.allowed_endpoints import Publication
     from nagaya.simulators.proxmox.control.control import Control
     from nagaya.simulators.proxmox.control.web import ControlWeb
     from nagaya.simulators.proxmox.emulator import Emulator
@@ -111,8 +113,9 @@ async def _run(
     datacenter = lab() if layout == "lab" else demo(world, hosts=hosts)
     datacenter.version = VERSIONS[version]
     emulator = Emulator(world, datacenter, realistic() if pace == "realistic" else Pace())
+    publication = Publication()
     if boot == "simulated":
-        _boot_simulated(emulator)
+        _boot_simulated(emulator, publication)
     control = Control(emulator)
     ControlWeb(control)
     stopping = asyncio.Event()
@@ -123,6 +126,8 @@ async def _run(
         async with served(emulator, addresses(listen, list(emulator.datacenter.nodes))) as web:
             if layout == "demo":
                 control.manager.start()
+            for url in web.endpoints.values():
+                publication.add(url.removeprefix("https://"))
             _announce(web, emulator.datacenter)
             await stopping.wait()
             click.echo("Stopping ...")
@@ -130,11 +135,12 @@ async def _run(
         remedy = "Name another place with --listen."
         raise click.ClickException(f"cannot listen on {listen[0]}:{listen[1]}: {error.strerror}. {remedy}") from error
     finally:
+        publication.close()
         await control.close()
         await emulator.close()
 
 
-def _boot_simulated(emulator: Emulator) -> None:
+def _boot_simulated(emulator: Emulator, publication: Publication) -> None:
     """Have machines become Nodes of clusters that are in this process too, each at a port of its own."""
     import logging
 
@@ -143,12 +149,13 @@ def _boot_simulated(emulator: Emulator) -> None:
     # Only now, because they bring a whole API server with them.
     from nagaya.simulators.proxmox.guests.clusters import Clusters
     from nagaya.simulators.proxmox.guests.tenants import TenantGuests
+    from nagaya.simulators.tenant.shared import Shared
 
     handler = logging.StreamHandler()
     handler.setFormatter(TextLines("%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    world = emulator.world
-    emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True, network=True))
+    world, shared = emulator.world, Shared(publication=publication)
+    emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, shared, listen=True, network=True))
 
 
 def addresses(listen: tuple[str, int], names: list[str]) -> Mapping[str, tuple[str, int]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from nagaya.cli.addresses import address, own_address
+from nagaya.cli.addresses import address, allow_endpoint, own_address
 from nagaya.cli.data_dir import default_data_dir
 from nagaya.cli.log_options import log_options
 
@@ -31,6 +31,7 @@ _OF_CONTROLLERS: Final[Mapping[str, str]] = {
     "health": "--health",
     "tenants_address": "--tenants-address",
     "stop_tenants": "--stop-tenants",
+    "allowed": "--allow-endpoint",
     "demo": "--demo",
 }
 
@@ -100,6 +101,7 @@ _OF_CONTROLLERS: Final[Mapping[str, str]] = {
     is_flag=True,
     help="Stop hosted control planes when this command stops. They go on otherwise, and are found at its next start.",
 )
+@allow_endpoint
 @click.option(
     "--demo",
     is_flag=True,
@@ -121,6 +123,7 @@ def up(
     health: tuple[str, int],
     tenants_address: str,
     stop_tenants: bool,
+    allowed: tuple[str, ...],
     demo: bool,
     verbose: int,
     log_format: Form,
@@ -148,7 +151,7 @@ def up(
     logs.set_up(verbose, log_format, file)
     if kubeconfig is not None:
         _refuse(click_context, _OF_THE_EMBEDDED, "--kubeconfig runs the controllers only, for an API that runs already")
-        _run_elsewhere(kubeconfig, context, data_dir, health, tenants_address, stop_tenants)
+        _run_elsewhere(kubeconfig, context, data_dir, health, tenants_address, stop_tenants, allowed)
         return
     if context is not None:
         raise click.UsageError("--context goes with --kubeconfig.")
@@ -168,6 +171,7 @@ def up(
         health=health,
         tenants_address=tenants_address,
         stop_tenants=stop_tenants,
+        allowed=allowed,
     )
     guest = None
     if demo:
@@ -195,6 +199,7 @@ def _run_elsewhere(
     health: tuple[str, int],
     tenants_address: str,
     stop_tenants: bool,
+    allowed: tuple[str, ...],
 ) -> None:
     """What `nagaya controllers --install-crds --leader-elect --health` does."""
     from nagaya.cli.controllers import PARTS, connection
@@ -209,5 +214,6 @@ def _run_elsewhere(
         lease_namespace="default",
         health=health,
         hosting=HostSettings(folder, tenants_address, stop_with_us=stop_tenants),
+        allowed=allowed,
     )
     run(settings, connection(kubeconfig, context))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from nagaya.address_policy import POLICY
 from nagaya.apiserver.server import ApiServer
 from nagaya.cli import heap, presence, server_start
 from nagaya.cli.in_process import InProcessTransport
@@ -51,6 +52,7 @@ class Settings:
     health: tuple[str, int] = ("127.0.0.1", 0)
     tenants_address: str = ""
     stop_tenants: bool = False
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ async def serve(settings: Settings, guest: Guest | None = None) -> None:
     signals = Signals()
     with _without_garbage_collection():
         server, sock = await server_start.start(settings.data_dir, settings.listen, settings.audit)
+    POLICY.refuse(*sock.getsockname()[:2])
     process = _Process(settings, server, guest)
     try:
         await server.listen(sock)
@@ -196,6 +199,7 @@ def _controllers_settings(settings: Settings) -> ControllersSettings:
         health=settings.health,
         rate=None,  # calls within the process need no limit
         hosting=HostSettings(folder, settings.tenants_address, stop_with_us=settings.stop_tenants),
+        allowed=settings.allowed,
     )
 
 

@@ -44,3 +44,5 @@ class Connection:
     insecure: bool = False
     compression: bool = True
     namespace: str = "default"
+    sealed: bool = False
+    """Whether it comes from an object that a tenant may write: where it leads is checked by the address policy."""

@@ -30,6 +30,7 @@ from yarl import URL
 import nagaya
 from nagaya.foreign_answers import Secrets, TooMuch, read_whole, secrets
 from nagaya.foreign_text import escape_line
+from nagaya.address_policy import POLICY
 from nagaya.kube import proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
@@ -75,13 +76,15 @@ class HttpTransport:
         environment = os.environ if environment is None else environment
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
-        self._proxy = proxy.proxy_for(connection.server, connection.proxy, environment)
+        # A proxy would connect in place of this process, where nobody checks the address.
+        sealed = connection.sealed
+        self._proxy = None if sealed else proxy.proxy_for(connection.server, connection.proxy, environment)
         self._headers = standing_headers(connection, user_agent)
         self._encrypted = connection.server.startswith("https:")
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | None = None
         self._tls_of: Proof | None = None
-        self._sockets = Sockets(_probed)
+        self._sockets = Sockets(_probed, check=POLICY.check) if sealed else Sockets(_probed)
         self._closed = False
         self._foreign = foreign
 

@@ -157,7 +157,7 @@ def _connect(sections: Mapping[str, Mapping[str, Entry]], context: str, source: 
     user = Entry({}, chosen.where, None)
     if user_name:
         user = _named(sections, "users", user_name, f"{chosen.where}.user: there is no user {user_name!r}")
-    return with_user(_at_cluster(cluster, chosen.text("namespace")), user, cluster)
+    return with_user(replace(_at_cluster(cluster, chosen.text("namespace")), sealed=cluster.sealed), user, cluster)
 
 
 def _named(sections: Mapping[str, Mapping[str, Entry]], section: str, name: str, problem: str) -> Entry:
@@ -173,6 +173,10 @@ def _at_cluster(cluster: Entry, namespace: str) -> Connection:
     if urlsplit(server).scheme not in ("http", "https") or not urlsplit(server).hostname:
         raise KubeconfigError(f"{cluster.where}.server: it must be a URL such as https://host:6443.")
     proxy = cluster.text("proxy-url")
+    if proxy and cluster.sealed:
+        raise KubeconfigError(
+            f"{cluster.where}.proxy-url: a kubeconfig that is not a file of this machine may name no proxy. Remove it."
+        )
     if proxy and (urlsplit(proxy).scheme not in _PROXY_SCHEMES or not urlsplit(proxy).hostname):
         raise KubeconfigError(
             f"{cluster.where}.proxy-url: only proxies at http:// and https:// can be used. For a SOCKS proxy, put an "

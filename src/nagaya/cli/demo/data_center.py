@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from nagaya.allowed_endpoints import Publication
 from nagaya.apiserver.storage import DataInUse
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.cli.demo.objects import DataCenterFacts
@@ -28,6 +29,7 @@ from nagaya.simulators.proxmox.guests.tenants import TenantGuests
 from nagaya.simulators.proxmox.layouts.demo import POOL, TOKEN, demo
 from nagaya.simulators.proxmox.web.certificates import authority
 from nagaya.simulators.proxmox.web.web import served
+from nagaya.simulators.tenant.shared import Shared
 from nagaya.world import World
 
 FOLDER: Final = "demo"
@@ -40,23 +42,28 @@ _USER: Final = "root@pam"
 @asynccontextmanager
 async def data_center(folder: Path, world: World) -> AsyncIterator[DataCenterFacts]:
     """Run it. Raises Ended if another process does."""
-    lock = _locked(folder)
+    lock, publication = _locked(folder), Publication()
     try:
         known, signer = _identity(folder / _IDENTITY, world)
         emulator = Emulator(world, demo(world))
         emulator.datacenter.access.users[_USER].tokens[TOKEN].secret = known
-        emulator.machines.backend = TenantGuests(world, emulator.pace, Clusters(world, listen=True, network=True))
+        shared = Shared(publication=publication)
+        clusters = Clusters(world, shared, listen=True, network=True)
+        emulator.machines.backend = TenantGuests(world, emulator.pace, clusters)
         control = Control(emulator)
         ControlWeb(control)
         try:
             async with served(emulator, authority=signer) as web:
                 control.manager.start()
+                for url in web.endpoints.values():
+                    publication.add(url.removeprefix("https://"))
                 certificate = to_pem(signer.certificate).decode()
                 yield DataCenterFacts([*web.endpoints.values()], f"{_USER}!{TOKEN}", known, certificate, POOL)
         finally:
             await control.close()
             await emulator.close()
     finally:
+        publication.close()
         lock.release()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 import nagaya
+from nagaya.cli.addresses import allow_endpoint
 from nagaya.cli.controllers import PARTS
 from nagaya.cli.output.document import manifests_option, printed_manifests
 from nagaya.cli.parts import chosen
@@ -33,9 +34,16 @@ DEFAULT = tuple(part for part in PARTS if part != "infrastructure-simulated")
 @click.option(
     "--service-monitor", is_flag=True, help="Also a ServiceMonitor: for clusters that have the Prometheus operator."
 )
+@allow_endpoint
 @manifests_option
 def manifests(
-    namespace: str, image: str, only: tuple[str, ...], crds: bool, service_monitor: bool, output: str
+    namespace: str,
+    image: str,
+    only: tuple[str, ...],
+    crds: bool,
+    service_monitor: bool,
+    allowed: tuple[str, ...],
+    output: str,
 ) -> None:
     """Print what runs the controllers on a Kubernetes cluster.
 
@@ -51,5 +59,5 @@ def manifests(
     """
     from nagaya.cli.manifests.installation import Installation
 
-    made = Installation(namespace, image, only, crds, service_monitor).manifests()
+    made = Installation(namespace, image, only, crds, service_monitor, allowed).manifests()
     click.echo(printed_manifests(made, output), nl=False)

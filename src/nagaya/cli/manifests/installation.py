@@ -32,6 +32,7 @@ class Installation:
     parts: tuple[str, ...]
     crds: bool = True
     service_monitor: bool = False
+    allowed: tuple[str, ...] = ()
 
     def manifests(self) -> list[Manifest]:
         """Everything."""
@@ -123,6 +124,7 @@ class Installation:
                 f"--admission=$(POD_IP):{WEBHOOK_PORT}",
                 "--hosted-as=pods",
                 f"--tenants-dir={_DATA}/hosted",
+                *(f"--allow-endpoint={each}" for each in self.allowed),
             ],
             "env": [
                 {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from nagaya.allowed_endpoints import Publication
 from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.apiserver.server import bind
 from nagaya.infrastructure.simulated.elsewhere import Elsewhere
@@ -28,11 +29,12 @@ class AddressTaken(ValueError):
 class Tenants:
     """The simulated clusters of this process."""
 
-    def __init__(self, world: World, *, listen: bool = True) -> None:
-        """`listen` opens a port for each cluster; without it they are reached within the process only."""
+    def __init__(self, world: World, *, listen: bool = True, publication: Publication | None = None) -> None:
+        """`listen` opens a port for each cluster; without it they are reached within the process only. `publication`
+        hears of these ports."""
         self.world = world
         self.listen = listen
-        self.shared = Shared()
+        self.shared = Shared(publication=publication)
         self._tenancies: dict[Key, Tenancy] = {}
         self._elsewhere: dict[Key, Elsewhere] = {}
         self._by_url: dict[str, Tenancy] = {}

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import nagaya
 from nagaya.foreign_answers import secrets
+from nagaya.address_policy import POLICY
 from nagaya.kube import errors, proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
@@ -63,7 +64,9 @@ class PortForward:
         environment = os.environ if environment is None else environment
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
-        self._proxy = proxy.proxy_for(connection.server, connection.proxy, environment)
+        sealed = connection.sealed
+        self._check = POLICY.check if sealed else None
+        self._proxy = None if sealed else proxy.proxy_for(connection.server, connection.proxy, environment)
         self._headers = standing_headers(connection, user_agent)
         self._timeout = timeout
         self._ping_interval = ping_interval
@@ -180,7 +183,11 @@ class PortForward:
         host, port = server.hostname or "", server.port or _PORTS[server.scheme]
         stream: Stream | None = None
         try:
-            stream = await self._tunnel(host, port) if self._proxy is not None else await TcpStream.connect(host, port)
+            stream = (
+                await self._tunnel(host, port)
+                if self._proxy is not None
+                else await TcpStream.connect(host, port, self._check)
+            )
             if server.scheme == "https":
                 name = self._connection.tls_server_name or host
                 stream = await TlsStream.open(stream, self._context(proof, call), name)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from nagaya.address_policy import POLICY
 from nagaya.sockets import Sockets
 
 Json = dict[str, Any]
@@ -53,7 +54,7 @@ class Calls:
     def __init__(self, endpoint: str, context: ssl.SSLContext, token: str = "") -> None:
         self._url = f"https://{endpoint}"
         headers = {"User-Agent": "simulated-kubelet", **({"Authorization": f"Bearer {token}"} if token else {})}
-        self._sockets = Sockets()
+        self._sockets = Sockets(check=POLICY.check)
         connector = aiohttp.TCPConnector(ssl=context, socket_factory=self._sockets.make)
         self._session = aiohttp.ClientSession(connector=connector, headers=headers, read_bufsize=_LONGEST_LINE)
 

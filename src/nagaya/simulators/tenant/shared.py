@@ -7,6 +7,7 @@ change for another.
 
 from __future__ import annotations
 
+from nagaya.allowed_endpoints import Publication
 from nagaya.apiserver.seed import Seed
 from nagaya.apiserver.server import ApiServer
 from nagaya.simulators.tenant.pace import Pace
@@ -15,8 +16,10 @@ from nagaya.simulators.tenant.pace import Pace
 class Shared:
     """Common to some tenants."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, pace: Pace | None = None, *, publication: Publication | None = None) -> None:
+        """`publication` hears where tenants listen."""
         self.pace = pace or Pace()
+        self.publication = publication
         self.seed: Seed | None = None
 
     async def take_seed(self, server: ApiServer) -> None:

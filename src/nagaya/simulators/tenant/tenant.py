@@ -131,6 +131,8 @@ class Tenant:
         """End everything; nothing is left."""
         self._door.turn(Way.OPEN)
         if self._listener is not None:
+            if self.settings.shared.publication is not None:
+                self.settings.shared.publication.remove(self.url.removeprefix("https://"))
             await self._listener.stop()
         await self._kubelets.stop()
         await self._runner.stop()
@@ -242,6 +244,8 @@ class Tenant:
 
     async def _listen(self, sock: socket.socket) -> None:
         self._listener = Listener(self._door, sock, self.server.identity.tls())
+        if self.settings.shared.publication is not None:
+            self.settings.shared.publication.add(self.url.removeprefix("https://"))
         await self._listener.start()
 
     def hang(self) -> None:

@@ -14,8 +14,10 @@ from typing import Final
 
 import aiohttp
 
+from nagaya.address_policy import POLICY
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.trust import Trust, context
+from nagaya.sockets import connected
 
 TIMEOUT: Final = 10.0  # seconds
 _ERRNO: Final = re.compile(r"\[Errno (\d+)\]")
@@ -25,9 +27,8 @@ _ERRNO: Final = re.compile(r"\[Errno (\d+)\]")
 async def greeted(endpoint: Endpoint, trust: Trust) -> bytes:
     """The certificate in DER, if TLS comes about. Raises OSError, also for TLS, and TimeoutError."""
     async with asyncio.timeout(TIMEOUT):
-        _, writer = await asyncio.open_connection(
-            endpoint.host, endpoint.port, ssl=context(trust), server_hostname=endpoint.host
-        )
+        made = await connected(endpoint.host, endpoint.port, POLICY.check)
+        _, writer = await asyncio.open_connection(sock=made, ssl=context(trust), server_hostname=endpoint.host)
     try:
         secured = writer.get_extra_info("ssl_object")
         assert isinstance(secured, ssl.SSLObject)

@@ -21,6 +21,7 @@ from yarl import URL
 
 import nagaya
 from nagaya.foreign_answers import TooMuch, read_whole
+from nagaya.address_policy import POLICY
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.greeting import cause, fingerprint_of, greeted
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request, Unusable
@@ -65,7 +66,7 @@ class HttpTransport:
         self._connections = connections
         self._sessions: dict[bool, aiohttp.ClientSession] = {}  # by whether connections are kept
         self._contexts: dict[Trust, ssl.SSLContext | aiohttp.Fingerprint] = {}
-        self._sockets = Sockets()
+        self._sockets = Sockets(check=POLICY.check)
         self._closed = False
 
     async def send(self, endpoint: Endpoint, trust: Trust, request: Request) -> Answer:
