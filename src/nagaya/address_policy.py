@@ -105,7 +105,7 @@ class AddressPolicy:
         address: Address = ipaddress.ip_address(host.partition("%")[0])
         if isinstance(address, ipaddress.IPv6Address):
             address = address.ipv4_mapped or address
-        why = next(filter(None, map(_why, _meant(address))), "") or self._is_management(address, port)
+        why = next(filter(None, (_why(each) or self._is_management(each, port) for each in _meant(address))), "")
         if why and not any(each.covers(address, port) for each in self._known()):
             shown = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
             raise AddressRefused(

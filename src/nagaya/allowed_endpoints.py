@@ -86,7 +86,8 @@ def published() -> Iterator[str]:
 
 def _made(place: Path) -> tuple[int, Path]:
     """A file that is locked before anybody sees it."""
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (place.parent, place):  # the data folder may be made here first
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
     for each in place.glob("[!.]*"):
         with suppress(OSError), _opened(each) as left:
             if not _is_locked(left.fileno()):

@@ -99,7 +99,7 @@ def test_the_management_api_is_refused_at_each_address_of_this_machine() -> None
     policy = AddressPolicy()
     policy.refuse("10.9.8.7", 6443)
     assert refused("10.9.8.7", 6443, policy)
-    assert refused("::ffff:10.9.8.7", 6443, policy)
+    assert all(refused(each, 6443, policy) for each in ("::ffff:10.9.8.7", "64:ff9b::10.9.8.7", "2002:a09:807::1"))
     assert not refused("10.9.8.7", 6444, policy)
     policy = AddressPolicy()
     policy.refuse("0.0.0.0", 6443)
@@ -160,6 +160,7 @@ def test_what_a_process_publishes_is_allowed_while_it_does() -> None:
     publication = Publication()
     publication.add("127.0.0.1:8006")
     publication.add("127.0.0.10:6443")
+    assert {each.stat().st_mode & 0o777 for each in (folder(), folder().parent)} == {0o700}
     assert not refused("127.0.0.1", 8006)
     assert not refused("127.0.0.10", 6443)
     assert refused("127.0.0.1", 6443)
