@@ -131,7 +131,7 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
         "ProxmoxConnection",
         "SecretMissing",
     ): "Create the Secret in spec.credentialsRef, or run `nagaya proxmox connect`.",
-    ("ProxmoxConnection", "SecretUnusable"): "Correct the Secret, or run `nagaya proxmox connect`.",
+    ("ProxmoxConnection", "SecretUnusable"): "Correct the Secret as the message says, or run `nagaya proxmox connect`.",
     ("ProxmoxConnection", "Missing"): "Run the `pveum` commands in status.missingPrivileges, or `nagaya proxmox "
     "connect`, which does.",
     (

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nagaya
 from nagaya.api.proxmox.group import ALLOWED_NAMESPACES
 from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS, ProxmoxCluster
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS
@@ -270,3 +273,17 @@ def test_a_name_cannot_lead_out_of_its_namespace(namespace: str, name: str) -> N
     path = CREDENTIALS.path(namespace, name)
     assert len(path.split("/")) == 7
     assert ".." not in path.split("/")
+
+
+def test_the_places_that_read_such_secrets_check_the_grant() -> None:
+    """Whoever reads one in another place has to ask `is_granted`, and be added here."""
+    source = Path(nagaya.__file__).parent
+    readers = [each for each in source.rglob("*.py") if re.search(r"\.get\(\s*CREDENTIALS\b", each.read_text())]
+    proxmox = "infrastructure/proxmox"
+    assert {each.relative_to(source).as_posix() for each in readers} == {
+        f"{proxmox}/cluster/seen.py",
+        f"{proxmox}/connection/establishing/management.py",
+        f"{proxmox}/connection/source.py",
+        "insight/leftovers/gathering.py",
+    }
+    assert all("is_granted(" in each.read_text() for each in readers)
