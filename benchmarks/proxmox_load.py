@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the data center and the manife
 sys.path.insert(0, str(HERE))
 
 from core_load import Counted
+from nagaya.address_policy import POLICY, parse
 from nagaya.api.cluster.machine import MACHINES, Machine
 from nagaya.api.kind import Kind
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
@@ -249,6 +250,7 @@ async def ways(order: Order, emulator: Emulator) -> AsyncIterator[tuple[Callable
         yield lambda: Valid(ToEmulator(emulator)), ["pve1", "pve2", "pve3"]
         return
     async with served(emulator) as web:
+        POLICY.allow(parse("127.0.0.1"))
         yield HttpTransport, list(web.endpoints.values())
 
 
