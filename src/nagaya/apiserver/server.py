@@ -50,6 +50,7 @@ from nagaya.apiserver.streams.upgrade import add_port_forward
 from nagaya.apiserver.web import documents, health, version
 from nagaya.apiserver.web.audit import AuditLog, AuditSettings
 from nagaya.apiserver.web.handler import Handler
+from nagaya.apiserver.web.limits import Limits
 from nagaya.apiserver.web.listener import Listener
 from nagaya.apiserver.web.observer import Observer, Observers
 from nagaya.apiserver.web.request import Request, Response
@@ -83,6 +84,7 @@ class Config:
     observers: Sequence[Observer] = ()
     audit: AuditSettings | None = None
     metrics: bool = False  # serve `/metrics`
+    limits: Limits = field(default_factory=Limits)
     forwarder: Forwarder | None = None  # what is behind the ports of pods; without it there is no pods/portforward
     without: Collection[str] = ()  # controllers to leave out, of those in `controllers.assembly.OPTIONAL`
 
@@ -199,7 +201,7 @@ class ApiServer:
     async def listen(self, sock: socket.socket | None = None) -> str:
         """Open the port and return the URL. Raises OSError if it cannot be had."""
         sock = sock or bind(self._config.host, self._config.port)
-        self._listener = Listener(self._handler, sock, self.identity.tls())
+        self._listener = Listener(self._handler, sock, self.identity.tls(), limits=self._config.limits)
         await self._listener.start()
         return self.url
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from nagaya.apiserver.authn.facts import Identity, Refused, RequestFacts, TokenAuthenticator
 
+_LONGEST: Final = 16 * 1024  # characters; what a service account gets has one or two thousand
 INVALID_TOKEN: Final = "invalid bearer token"  # noqa: S105 - the text of a refusal, not a token
 _SPACE_WARNING: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
@@ -22,6 +23,8 @@ class BearerTokens:
         token = _token(facts)
         if not token:
             return None
+        if len(token) > _LONGEST:  # whether it is right would cost more than all else
+            raise Refused(INVALID_TOKEN)
         reasons: list[str] = []
         for authenticator in self._authenticators:
             try:

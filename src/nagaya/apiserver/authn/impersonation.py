@@ -31,7 +31,7 @@ def requested(headers: Iterable[tuple[str, str]]) -> User | None:
     """Whom a request's headers ask to act as; None if they do not. Header names are lower case. Raises 400."""
     name = uid = ""
     groups: list[str] = []
-    extra: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for key, value in headers:
         if not key.startswith("impersonate-"):
             continue
@@ -43,7 +43,8 @@ def requested(headers: Iterable[tuple[str, str]]) -> User | None:
             groups.append(value)
         elif key.startswith(_EXTRA_PREFIX):
             title = _unescaped(key.removeprefix(_EXTRA_PREFIX))
-            extra[title] = (*extra.get(title, ()), value)
+            found.setdefault(title, []).append(value)
+    extra = {title: tuple(values) for title, values in found.items()}
     if name:
         return User(name, uid, tuple(groups), extra)
     if uid or groups or extra:

@@ -1,7 +1,7 @@
 """A request as authorisation sees it: who, which verb, on what.
 
 Selectors are part of it, so that a rule can allow a list of some objects without allowing the list of all. A selector
-that cannot be read counts as none, which never allows more.
+that cannot be read, or is longer than what matters here (`RawQuery.peek`), counts as none, which never allows more.
 """
 
 from __future__ import annotations

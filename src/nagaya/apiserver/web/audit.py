@@ -20,6 +20,7 @@ from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.web.audit_file import AuditFile
 from nagaya.apiserver.web.observer import Done, followed
+from nagaya.apiserver.web.request import RawQuery
 from nagaya.world import Clock
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _SECRET: Final = frozenset(
         ("authentication.k8s.io", "tokenreviews", ""),
     }
 )
+_LONGEST_QUERY: Final = 8192
 _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 
@@ -128,7 +130,8 @@ def describe(exchange: Exchange, response: Response, level: Level) -> JsonObject
 
 
 def _uri(request: Request) -> str:
-    query = urlencode(request.query, doseq=True)
+    asked = request.query
+    query = asked.text[:_LONGEST_QUERY] if isinstance(asked, RawQuery) else urlencode(asked, doseq=True)
     path = quote(request.path, safe="/:@!$&'()*+,;=~")
     return f"{path}?{query}" if query else path
 

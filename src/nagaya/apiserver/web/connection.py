@@ -3,6 +3,8 @@
 The HTTP library leaves a few doors open that are closed here: a client that never finishes its headers, one whose
 headers have no end, and one that does not read what it asked for. All three lose their connection, and nothing else
 happens: what strangers send is no reason for a traceback in the log.
+
+Requests that a client sends before it has its answer stay unread: parsed, each byte of them can take fifty of memory.
 """
 
 from __future__ import annotations
@@ -19,13 +21,21 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 
 from nagaya.apiserver.streams.byte_stream import CHUNK
+from nagaya.apiserver.web.gate import Seat
+from nagaya.apiserver.web.heap import Heap
+from nagaya.apiserver.web.limits import KIB, STRANGERS, Budget, Limits
 from nagaya.wire.bell import Bell
 
 if TYPE_CHECKING:
     from aiohttp.streams import StreamReader
 
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
-_MOST_HEADERS: Final = HEAD_LIMIT // 4  # so that the size of all is what limits them
+MOST_HEADERS: Final = 4096
+_TOO_MANY_HEADERS: Final = "Too many headers received"  # the library's words for it
+_ORDINARY_HEAD: Final = 16 * KIB  # what is longer and not complete yet counts as held by strangers
+_PIECE: Final = 16 * KIB  # parsed at once
+_BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
+_AHEAD: Final = 64 * KIB  # bytes of further requests, from which on the client has to wait for its answer
 SERVER: Final = "nagaya"  # in place of the versions of our tools, which are nobody's business
 _UNREAD: Final = 256 * 1024  # bytes of a connection that was taken over, from which on the client has to wait
 _SLOWEST: Final = 1024  # bytes a second that a client has to read while the server waits for it
@@ -45,6 +55,7 @@ class Patience:
     # first to close, a request that is just being sent is lost.
     idle: float = 95.0
     unread: float = 30.0  # for reading on when the server cannot send more
+    linger: float = 0.5  # for reading the last answer of a connection, as in Go
     stop: float = 2.0  # for answers under way when the server stops
 
 
@@ -52,29 +63,46 @@ class Connection(RequestHandler):
     """The server's side of one connection."""
 
     __slots__ = (
+        "_ahead",
+        "_body_size",
+        "_discard",
+        "_head_held",
         "_head_size",
         "_head_timer",
         "_last_payload",
+        "_limits",
         "_patience",
+        "_serving",
         "_taken",
         "_unread_timer",
+        "budget",
+        "heap",
         "peer_certificate",
+        "seat",
     )
 
-    def __init__(self, server: Server, patience: Patience, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: Server, seat: Seat, loop: asyncio.AbstractEventLoop) -> None:
+        patience = server.patience
         super().__init__(
             server,
             loop=loop,
             keepalive_timeout=patience.idle,
             max_line_size=HEAD_LIMIT,
             max_field_size=HEAD_LIMIT,
-            max_headers=_MOST_HEADERS,
-            lingering_time=patience.stop,
+            max_headers=MOST_HEADERS,
+            lingering_time=patience.linger,
             auto_decompress=False,  # no client compresses, and a small body that grows is a way to do harm
             access_log=None,  # type: ignore[arg-type]  # the library takes None, and says so only in its documentation
         )
         self._patience = patience
-        self._head_size = 0
+        self._limits = server.limits
+        self.budget = server.budget
+        self.heap = server.heap
+        self.seat = seat
+        self._head_size = self._head_held = self._body_size = 0
+        self._ahead = b""
+        self._serving = False
+        self._discard: int | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
         self._last_payload: StreamReader | None = None
@@ -84,6 +112,7 @@ class Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The handshake is done; a request has to come."""
         super().connection_made(transport)
+        self.seat.close = self._close_now
         session: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         if session is not None and session.context.verify_mode is not ssl.CERT_NONE:
             self.peer_certificate = session.getpeercert(binary_form=True)
@@ -93,34 +122,101 @@ class Connection(RequestHandler):
         """The client has gone, or was sent away."""
         self._head_done()
         self.resumed()
+        self.seat.leave()
+        self._ahead = b""
+        self.heap.freed(_BUFFERS)
         if self._taken is not None:
             self._taken.lost()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and keep count of a head that is not complete yet."""
+        """Parse what came, up to the end of a request: what comes after it waits for the answer."""
         if self._taken is not None:
             self._taken.feed(data)
             return
-        in_head = self._last_payload is None or self._last_payload.is_eof()
+        if not data:  # the library goes on where it had stopped
+            self._parse(data)
+            return
+        for start in range(0, len(data), _PIECE):
+            if self._serving and self._in_head():
+                self._ahead += data[start:]
+                if len(self._ahead) > _AHEAD and not self._buffer_paused:
+                    self._pause_reading_for_buffer()
+                return
+            self._parse(data[start : start + _PIECE] if len(data) > _PIECE else data)
+
+    def served(self) -> None:
+        """The answer to a request is ready: the next one may be read."""
+        self._serving = self.seat.busy = False
+        if self._ahead:
+            self._loop.call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        data, self._ahead = self._ahead, b""
+        if self.transport is not None:
+            self.data_received(data)
+            if self._buffer_paused:
+                self._resume_reading_if_drained()
+
+    def _resume_reading_if_drained(self) -> None:
+        if len(self._ahead) <= _AHEAD:
+            super()._resume_reading_if_drained()
+
+    def discard(self, most: int) -> None:
+        """The rest of the body is not wanted: read a little of it, so that the client sees the answer, and stop."""
+        self._discard = most
+
+    def _in_head(self) -> bool:
+        return not self._upgraded and (self._last_payload is None or self._last_payload.is_eof())
+
+    def _parse(self, data: bytes) -> None:
+        """Hand bytes to the library, and keep count of a head or body that is not complete yet."""
+        in_head = self._in_head()
         before = self._request_count
         super().data_received(data)
         if self._request_count != before:
             self._head_done()
+            self._serving = self.seat.busy = True
+            self._body_size = 0
+            self._discard = None
             if self._messages:
                 self._last_payload = self._messages[-1][1]
         elif in_head and data:
             self._head_size += len(data)
-            if self._head_size > HEAD_LIMIT:
+            if self._head_size > HEAD_LIMIT or not self._hold_head():
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             elif self._head_timer is None:
                 self._expect_head()
+        elif data:
+            self._count_body(len(data))
+
+    def _hold_head(self) -> bool:
+        """Count a head that is longer than usual among what strangers hold. False if they hold too much."""
+        more = self._head_size - _ORDINARY_HEAD - self._head_held
+        if more > 0:
+            if not self.budget.take(STRANGERS, more):
+                return False
+            self._head_held += more
+        return True
+
+    def _count_body(self, size: int) -> None:
+        """Bound what a body takes on the wire, with the borders of its chunks and what follows them."""
+        self._body_size += size
+        if self._discard is not None:
+            self._discard -= size
+            if self._discard < 0 and not self._buffer_paused:
+                self._pause_reading_for_buffer()
+        elif self._body_size > 2 * self._limits.body + HEAD_LIMIT:
+            self._close_now()
 
     def _expect_head(self) -> None:
         self._head_timer = self._loop.call_later(self._patience.head, self._give_up)
 
     def _head_done(self) -> None:
         self._head_size = 0
+        if self._head_held:
+            self.budget.give(STRANGERS, self._head_held)
+            self._head_held = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -144,7 +240,7 @@ class Connection(RequestHandler):
         """
         assert self.transport is not None
         self._taken = TakenConnection(self, self.transport)
-        early, self._message_tail = self._message_tail, b""
+        early, self._message_tail, self._ahead = self._message_tail + self._ahead, b"", b""
         if early:
             self._taken.feed(early)
         return self._taken
@@ -212,7 +308,7 @@ class Connection(RequestHandler):
         if not isinstance(exc, HttpProcessingError):
             return super().handle_error(request, status, exc, message)
         kind = HTTPStatus.BAD_REQUEST
-        if isinstance(exc, LineTooLong):
+        if isinstance(exc, LineTooLong) or exc.message == _TOO_MANY_HEADERS:
             kind = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
         return refusal(kind)
 
@@ -272,13 +368,16 @@ class TakenConnection:
 class Server(web.Server):
     """Makes connections and knows those that are open."""
 
-    def __init__(self, handle: Handle, patience: Patience) -> None:
+    def __init__(self, handle: Handle, patience: Patience, limits: Limits) -> None:
         super().__init__(handle, handler_cancellation=True)
-        self._patience = patience
+        self.patience = patience
+        self.limits = limits
+        self.budget = Budget(limits)
+        self.heap = Heap()
 
-    def __call__(self) -> Connection:
-        """A client has connected."""
-        return Connection(self, self._patience, self._loop)
+    def connect(self, seat: Seat) -> Connection:
+        """A client has connected, and has got a place."""
+        return Connection(self, seat, self._loop)
 
 
 def refusal(status: HTTPStatus) -> web.Response:

@@ -1,5 +1,8 @@
 """The way of every request: who asks, may they, what serves it, and what is told about it afterwards.
 
+The head alone decides who asks and whether they may. Selectors and options are parsed, and the body is read, after
+that.
+
 Whatever happens below, the client gets an answer in Kubernetes' form. An error nobody foresaw is logged with its
 traceback under the request's audit ID and answered with that ID; it never ends the server or the connection of anyone
 else.
@@ -32,6 +35,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = 60.0  # seconds for everything but watches
 _AUDIT_ID = "audit-id"
+_WITH_BODY = frozenset(("create", "update", "patch", "delete", "deletecollection"))
 
 
 @dataclass(slots=True)
@@ -81,6 +85,8 @@ class Handler:
         observation = self._observer.begin(exchange)
         try:
             response = await self._serve(exchange)
+            if request.source is not None:
+                request.source.hold(len(response.body))
         except ApiError as error:
             response = error_response(request, error)
         except TimeoutError:
@@ -103,9 +109,11 @@ class Handler:
     async def _serve(self, exchange: Exchange) -> Response:
         request, info = exchange.request, exchange.info
         if info.verb != "watch":
-            exchange.timeout = _timeout(request.parameter("timeout"))
+            exchange.timeout = _timeout(request.peek("timeout") or "")
         facts = RequestFacts(request.path, request.header_items, request.peer_certificate)
         exchange.user = await self._authentication.authenticate(facts)
+        if request.source is not None:
+            request.source.identify(exchange.user)
         exchange.warnings += facts.warnings
         exchange.annotations |= facts.annotations
         attributes = of_request(exchange.user, info)
@@ -149,6 +157,10 @@ class Handler:
         if info.verb == "watch":
             return await handler(call, wanted)
         async with asyncio.timeout(exchange.timeout):
+            if request.source is not None and info.verb in _WITH_BODY:
+                if not request.source.has_arrived:
+                    routes.check_media_type(call)
+                request.body = await request.source.read()
             return await handler(call, wanted)
 
 

@@ -1,36 +1,47 @@
 """The wire: TLS connections in, requests through the handler, answers and streams out.
 
-Only this module and `connection` know the HTTP library. What a client can make the server hold is bounded: bodies of 3
-MiB as in the real server, heads of 1 MiB, and time for everything (`Patience`). Connections share nothing, so what one
-client does or fails to do never keeps another waiting.
+Only this module, `connection` and `incoming` know the HTTP library. What a client can make the server hold is bounded:
+heads of 1 MiB and bodies of 3 MiB as in the real server, time for everything (`Patience`), connections (`Gate`), and
+the bytes of all requests and answers together (`Budget`). Connections share nothing else, so what one client does or
+fails to do never keeps another waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import re
 import socket
 import ssl
+import struct
 from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
 from aiohttp import HttpVersion11, web
-from aiohttp.web_protocol import RequestPayloadError
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.web.compression import compress
 from nagaya.apiserver.web.connection import SERVER, Connection, Patience, Server, refusal
+from nagaya.apiserver.web.gate import Gate, Seat
 from nagaya.apiserver.web.handler import error_response
+from nagaya.apiserver.web.incoming import Incoming
+from nagaya.apiserver.web.limits import KIB, Limits
 from nagaya.apiserver.web.observer import ended
 from nagaya.apiserver.web.request import Request, Response, parse_query
 
-BODY_LIMIT: Final = 3 * 1024 * 1024
+log = logging.getLogger(__name__)
+
+PATH_LIMIT: Final = 8 * KIB  # several times the longest path that leads to anything
 _PIECE: Final = 256 * 1024  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
+_AT_ONCE: Final = 16  # connections accepted before others have their turn
+_RESET: Final = struct.pack("ii", 1, 0)  # close without waiting for anything
+_NO_RESOURCES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 Serve = Callable[[Request], Awaitable[Response]]
@@ -40,14 +51,22 @@ class Listener:
     """One listening socket."""
 
     def __init__(
-        self, serve: Serve, sock: socket.socket, tls: ssl.SSLContext | None, patience: Patience | None = None
+        self,
+        serve: Serve,
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        patience: Patience | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._serve = serve
         self._sock = sock
         self._tls = tls
         self._patience = patience or Patience()
+        self._limits = limits or Limits()
+        self.gate = Gate(self._limits)
         self._connections: Server | None = None
-        self._server: asyncio.AbstractServer | None = None
+        self._accepting: asyncio.Task[None] | None = None
+        self._opening: set[asyncio.Task[None]] = set()
         self._streams: set[asyncio.Future[None]] = set()
         self._port: int = sock.getsockname()[1]
 
@@ -61,79 +80,109 @@ class Listener:
         """How many connections are open."""
         return 0 if self._connections is None else len(self._connections.connections)
 
+    @property
+    def bytes_in_flight(self) -> int:
+        """How many bytes of requests and answers are in memory, as far as they are counted."""
+        return 0 if self._connections is None else self._connections.budget.total
+
     async def start(self) -> None:
         """Accept connections."""
-        loop = asyncio.get_running_loop()
-        self._connections = Server(self._handle, self._patience)
-        encrypted = self._tls is not None
-        self._server = await loop.create_server(
-            self._connections,
-            sock=self._sock,
-            ssl=self._tls,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=self._patience.handshake if encrypted else None,
-            ssl_shutdown_timeout=self._patience.stop if encrypted else None,
-        )
+        self._connections = Server(self._handle, self._patience, self._limits)
+        self._sock.setblocking(False)
+        self._sock.listen(_BACKLOG)
+        self._accepting = asyncio.create_task(self._accept(self._connections), name=f"accept {self._port}")
 
     async def stop(self) -> None:
         """Stop accepting, end the streams as if they were complete, let answers under way finish."""
-        if self._server is None or self._connections is None:
+        if self._accepting is None or self._connections is None:
             return
-        self._server.close()
-        for task in list(self._streams):
+        self._accepting.cancel()
+        await asyncio.wait([self._accepting])
+        self._sock.close()
+        for task in (*self._opening, *self._streams):
             task.cancel()
+        self._connections.heap.close()
         self._connections.pre_shutdown()
         # The library waits twice: for answers, and then for those that did not come to be cancelled.
         await self._connections.shutdown(self._patience.stop / 2)
 
+    async def _accept(self, server: Server) -> None:
+        loop = asyncio.get_running_loop()
+        accepted = 0
+        while True:
+            try:
+                sock, peer = await loop.sock_accept(self._sock)
+            except OSError as error:
+                if error.errno in _NO_RESOURCES and not self.gate.make_room():
+                    log.warning("no connection can be accepted: %s", error)
+                    await asyncio.sleep(1)
+                continue
+            seat = self.gate.enter(peer[0])
+            if seat is None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                sock.close()
+            else:
+                opening = asyncio.ensure_future(self._open(server, sock, seat))
+                seat.close = opening.cancel
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+            accepted += 1
+            if accepted % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    async def _open(self, server: Server, sock: socket.socket, seat: Seat) -> None:
+        is_open, encrypted = False, self._tls is not None
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: server.connect(seat),
+                sock,
+                ssl=self._tls,
+                ssl_handshake_timeout=self._patience.handshake if encrypted else None,
+                ssl_shutdown_timeout=self._patience.linger if encrypted else None,
+            )
+            is_open = True
+        except OSError:
+            pass  # the client has gone, or does not speak TLS; there is nobody to tell
+        finally:
+            if not is_open:
+                seat.leave()
+                sock.close()
+
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
-        if _BAD_ESCAPE.search(raw.raw_path.partition("?")[0]):
+        connection = raw.protocol
+        assert isinstance(connection, Connection)
+        incoming = Incoming(raw, connection, self._limits, self._patience)
+        try:
+            return await self._answer(raw, connection, incoming)
+        finally:
+            incoming.done()
+            connection.served()
+
+    async def _answer(self, raw: web.BaseRequest, connection: Connection, incoming: Incoming) -> web.StreamResponse:
+        path = raw.raw_path.partition("?")[0]
+        if len(path) > PATH_LIMIT:
+            return refusal(HTTPStatus.REQUEST_URI_TOO_LONG)
+        if _BAD_ESCAPE.search(path):
             return refusal(HTTPStatus.BAD_REQUEST)
-        request = _head(raw)
+        request = _head(raw, connection)
+        request.source = incoming
         try:
-            request.body = await self._body(raw)
+            incoming.hold_head()
+            response = await self._serve(request)
         except status.ApiError as error:
-            answer = _plain(error_response(request, error))
-            answer.force_close()
-            return answer
-        response = await self._serve(request)
+            response = error_response(request, error)
         if response.upgrade is not None:
-            return await self._upgrade(raw, response)
+            return await self._upgrade(raw, connection, response)
         if response.stream is not None:
-            return await self._stream(raw, response)
+            return await self._stream(raw, connection, response)
         await compress(request, response)
-        if len(response.body) > _PIECE and raw.method != "HEAD":
-            return await _in_pieces(raw, response)
-        return _plain(response)
+        if len(response.body) <= _PIECE or raw.method == "HEAD":
+            answer = web.Response(status=response.status, body=response.body, headers=_headers(response))
+            incoming.finish(answer)
+            return answer
+        return await _in_pieces(raw, response, incoming)
 
-    async def _body(self, raw: web.BaseRequest) -> bytes:
-        """The whole body. Raises 413 for one that is too large, 408 for one that does not come, 500 for a broken
-        one.
-        """
-        if not raw.body_exists:
-            return b""
-        if (raw.content_length or 0) > BODY_LIMIT:
-            raise status.too_large(f"limit is {BODY_LIMIT}")
-        if raw.content.is_eof() and raw.content.exception() is None and raw.content.total_bytes <= BODY_LIMIT:
-            return raw.content.read_nowait()  # it came together with the head, as most do
-        if raw.headers.get("Expect", "").lower() == "100-continue" and raw.transport is not None:
-            raw.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        parts, size = [], 0
-        try:
-            async with asyncio.timeout(self._patience.body):
-                async for part in raw.content.iter_any():
-                    parts.append(part)
-                    size += len(part)
-                    if size > BODY_LIMIT:
-                        raise status.too_large(f"limit is {BODY_LIMIT}")
-        except TimeoutError:
-            message = f"the request's body did not arrive within {self._patience.body:.0f} s"
-            raise status.ApiError(408, "Timeout", message) from None
-        except RequestPayloadError as error:
-            raise status.ApiError(500, "", str(error)) from None
-        return b"".join(parts)
-
-    async def _stream(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    async def _stream(self, raw: web.BaseRequest, connection: Connection, response: Response) -> web.StreamResponse:
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
         chunked = raw.version >= HttpVersion11
         if chunked:
@@ -146,21 +195,17 @@ class Listener:
             assert response.stream is not None
             await ended(response.stream)
             return answer
-        connection = raw.protocol
-        assert isinstance(connection, Connection)
         await self._until_done(_pump(connection, response, chunked=chunked))
         with contextlib.suppress(ConnectionError):  # the client has gone; there is nobody to tell
             await answer.write_eof()
         return answer
 
-    async def _upgrade(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    async def _upgrade(self, raw: web.BaseRequest, connection: Connection, response: Response) -> web.StreamResponse:
         assert response.upgrade is not None
         answer = web.StreamResponse(
             status=response.status, headers=CIMultiDict([("Server", SERVER), *response.headers])
         )
         answer.force_close()  # nothing of HTTP can follow
-        connection = raw.protocol
-        assert isinstance(connection, Connection)
         taken = connection.take_over()
         try:
             await answer.prepare(raw)
@@ -194,7 +239,7 @@ async def _pump(connection: Connection, response: Response, *, chunked: bool) ->
         await ended(response.stream)
 
 
-def _head(raw: web.BaseRequest) -> Request:
+def _head(raw: web.BaseRequest, connection: Connection) -> Request:
     target = raw.raw_path
     if not target.startswith("/"):  # with scheme and host, as to a proxy
         target = str(raw.rel_url)
@@ -203,18 +248,14 @@ def _head(raw: web.BaseRequest) -> Request:
     headers: dict[str, str] = {}
     for name, value in items:
         headers.setdefault(name, value)
-    connection = raw.protocol
-    certificate = connection.peer_certificate if isinstance(connection, Connection) else None
+    certificate = connection.peer_certificate
     return Request(raw.method, unquote(path), parse_query(query), headers, b"", items, certificate, raw.remote or "")
 
 
-def _plain(response: Response) -> web.Response:
-    return web.Response(status=response.status, body=response.body, headers=_headers(response))
-
-
-async def _in_pieces(raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+async def _in_pieces(raw: web.BaseRequest, response: Response, incoming: Incoming) -> web.StreamResponse:
     answer = web.StreamResponse(status=response.status, headers=_headers(response))
     answer.content_length = len(response.body)
+    incoming.finish(answer)
     await answer.prepare(raw)
     whole = memoryview(response.body)
     for start in range(0, len(whole), _PIECE):

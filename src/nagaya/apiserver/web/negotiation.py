@@ -119,7 +119,7 @@ def _names_one(header: str, types: tuple[str, ...]) -> bool:
 
 def output(request: Request, *, transforms: bool = True, tables: bool = True) -> Wanted:
     """The form to answer in. Raises 406 when the client accepts nothing that can be sent."""
-    accept, pretty, user_agent = request.headers.get("accept", ""), request.parameter("pretty"), request.user_agent
+    accept, pretty, user_agent = request.headers.get("accept", ""), request.peek("pretty"), request.user_agent
     wanted = Wanted() if not accept else _choose(accept, transforms, tables)
     if wanted is None:
         message = f"only the following media types are accepted: {', '.join(BUILTIN_TYPES)}"

@@ -2,16 +2,23 @@
 
 The listener makes a `Request` from the wire and writes the `Response`; tests and in-process clients make them directly.
 A response has a body, a stream, or an upgrade, never two of them. Header names are lower case in requests.
+
+What costs time or memory is left for later: until a request is authorised its query is only searched (`peek`), and its
+body is still with its `source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl, unquote
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import parse_qsl, unquote, unquote_plus
+
+from nagaya.apiserver.meta import status
 
 if TYPE_CHECKING:
+    from nagaya.apiserver.authn.user import User
     from nagaya.apiserver.streams.upgrade import PodUpgrade
 
 Query = Mapping[str, list[str]]
@@ -20,6 +27,69 @@ _NO_QUERY: Final[Query] = {}
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
+
+MOST_PARAMETERS: Final = 10_000  # of a query, as in Go
+_PEEKED: Final = 4096  # bytes of a parameter that matter before a request is authorised
+
+
+class RawQuery(Mapping[str, list[str]]):
+    """A URL's query as it came, which is parsed when somebody wants more than a peek. Raises 400 then if it has too
+    many parameters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._found: dict[str, list[str]] | None = None
+
+    def peek(self, name: str) -> str | None:
+        """The first value of a parameter, found without parsing the others. A very long one counts as empty."""
+        found = re.search(rf"(?:^|&){name}(?:=([^&]*))?(?:&|$)", self.text)
+        if found is None:
+            return None
+        value = found[1] or ""
+        return unquote_plus(value) if len(value) <= _PEEKED else ""
+
+    @property
+    def _parsed(self) -> dict[str, list[str]]:
+        if self._found is None:
+            if self.text.count("&") >= MOST_PARAMETERS:
+                raise status.bad_request(f"the URL has more than {MOST_PARAMETERS} query parameters: send fewer")
+            self._found = {}
+            for name, value in parse_qsl(self.text, keep_blank_values=True):
+                self._found.setdefault(name, []).append(value)
+        return self._found
+
+    def __getitem__(self, name: str) -> list[str]:
+        return self._parsed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parsed)
+
+    def __len__(self) -> int:
+        return len(self._parsed)
+
+    def __repr__(self) -> str:
+        return repr(self._parsed)
+
+
+class Source(Protocol):
+    """Where a request came from, as long as the client waits for its answer."""
+
+    def identify(self, user: User) -> None:
+        """The user has been authenticated. Raises 429 if this is one request too many."""
+        ...
+
+    def hold(self, size: int) -> None:
+        """So many bytes stay in memory until the answer is sent. Raises 429 if the user has too many already."""
+        ...
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether the body can be read at once."""
+        ...
+
+    async def read(self) -> bytes:
+        """The body. Raises ApiError."""
+        ...
 
 
 @dataclass(slots=True)
@@ -35,6 +105,7 @@ class Request:
     header_items: tuple[tuple[str, str], ...] = ()
     peer_certificate: bytes | None = None  # DER, already verified against the client authority
     remote: str = ""
+    source: Source | None = None  # None: the body is here
 
     @classmethod
     def make(cls, method: str, target: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Request:
@@ -48,6 +119,14 @@ class Request:
         values = self.query.get(name)
         return values[0] if values else ""
 
+    def peek(self, name: str) -> str | None:
+        """The first value of a query parameter, for decisions before the request is authorised; None if there is none.
+        A name that is written with escapes is not found."""
+        if isinstance(self.query, RawQuery):
+            return self.query.peek(name)
+        values = self.query.get(name)
+        return values[0] if values else None
+
     @property
     def user_agent(self) -> str:
         """What the client calls itself."""
@@ -56,12 +135,7 @@ class Request:
 
 def parse_query(text: str) -> Query:
     """A URL's query as lists of values by name, blank values kept."""
-    if not text:
-        return _NO_QUERY
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(text, keep_blank_values=True):
-        found.setdefault(name, []).append(value)
-    return found
+    return RawQuery(text) if text else _NO_QUERY
 
 
 @dataclass(slots=True)

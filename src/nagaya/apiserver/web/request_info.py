@@ -56,7 +56,11 @@ class RequestInfo:
 
 def is_true(values: list[str] | None) -> bool:
     """A boolean query parameter as the API server reads it: present and neither `false` nor `0`."""
-    return values is not None and bool(values) and values[0].lower() not in ("false", "0")
+    return _is_true(values[0]) if values else False
+
+
+def _is_true(value: str | None) -> bool:
+    return value is not None and value.lower() not in ("false", "0")
 
 
 def read(request: Request) -> RequestInfo:
@@ -97,12 +101,12 @@ def read(request: Request) -> RequestInfo:
 def _refine(info: RequestInfo, request: Request) -> None:
     """Tell list from get and watch, delete from deletecollection, and find a name given as a field selector."""
     if not info.name and info.verb == "get":
-        info.verb = "watch" if is_true(request.query.get("watch")) else "list"
-        name = exact_match(request.parameter("fieldSelector"), "metadata.name")
+        info.verb = "watch" if _is_true(request.peek("watch")) else "list"
+        name = exact_match(request.peek("fieldSelector") or "", "metadata.name")
         if name and not path_segment(name):
             info.name = name
     elif not info.name and info.verb == "delete":
         info.verb = "deletecollection"
     if info.verb in _WITH_SELECTORS and not info.watch_prefix:
-        info.field_selector = request.parameter("fieldSelector")
-        info.label_selector = request.parameter("labelSelector")
+        info.field_selector = request.peek("fieldSelector") or ""
+        info.label_selector = request.peek("labelSelector") or ""

@@ -12,6 +12,7 @@ from typing import Final
 
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.registry.call import Call
+from nagaya.apiserver.registry.patch import patch_type
 from nagaya.apiserver.registry.resource import Resource
 from nagaya.apiserver.web import negotiation, verbs
 from nagaya.apiserver.web.negotiation import Wanted
@@ -109,6 +110,15 @@ def negotiate(call: Call) -> Wanted:
         streams = negotiation.STREAM_TYPES if call.info.verb in ("list", "watch") else ()
         negotiation.check_listed(call.request, (*negotiation.BUILTIN_TYPES, *streams))
     return negotiation.output(call.request, tables=call.resource.tables is not None)
+
+
+def check_media_type(call: Call) -> None:
+    """Refuse a body in a form that the resource does not take, before it is read. Raises 415."""
+    if call.info.verb == "patch":
+        patch_type(call)
+    elif call.subresource is None or not call.subresource.is_stream:
+        types = negotiation.BUILTIN_TYPES if call.resource.builtin else negotiation.CUSTOM_TYPES
+        negotiation.input_type(call.request.headers.get("content-type", ""), types)
 
 
 def only_read(request: Request, *types: str) -> None:

@@ -18,14 +18,17 @@ import pytest
 import uvloop
 
 from nagaya.apiserver import identity
-from nagaya.apiserver.web.connection import Patience
-from nagaya.apiserver.web.listener import BODY_LIMIT, Listener
+from nagaya.apiserver.authn.user import User
+from nagaya.apiserver.web.connection import MOST_HEADERS, Connection, Patience
+from nagaya.apiserver.web.limits import Limits
+from nagaya.apiserver.web.listener import PATH_LIMIT, Listener
 from nagaya.apiserver.web.request import Request, Response, text
 from nagaya.world import SystemClock
 from support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
+BODY_LIMIT = Limits().body
 GET = b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
@@ -50,13 +53,14 @@ class Site:
 
     patience: Patience = field(default_factory=Patience)
     tls: ssl.SSLContext | None = None
+    limits: Limits = field(default_factory=Limits)
     seen: list[Request] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aenter__(self) -> Site:
         sock = socket.socket()
         sock.bind(("127.0.0.1", 0))
-        self.listener = Listener(self.serve, sock, self.tls, self.patience)
+        self.listener = Listener(self.serve, sock, self.tls, self.patience, self.limits)
         await self.listener.start()
         return self
 
@@ -64,6 +68,12 @@ class Site:
         await self.listener.stop()
 
     async def serve(self, request: Request) -> Response:
+        assert request.source is not None
+        if request.headers.get("authorization"):
+            request.source.identify(User(request.headers["authorization"]))
+        if request.path == "/forbidden":
+            return text("forbidden", 403)
+        request.body = await request.source.read()
         self.seen.append(request)
         if request.path == "/stream":
             return Response(stream=self.events())
@@ -491,3 +501,224 @@ async def test_a_handshake_that_does_not_come_is_not_waited_for_long(caplog: pyt
                     await asyncio.wait_for(site.ask(sent), 60)
         assert not site.seen
         assert not caplog.records
+
+
+FORBIDDEN = b"POST /forbidden HTTP/1.1\r\nHost: h\r\n"
+
+
+@pytest.mark.parametrize(
+    "length", [b"Content-Length: 3000000", b"Transfer-Encoding: chunked", b"Content-Length: 9\r\nExpect: 100-continue"]
+)
+@on_both_loops
+async def test_who_is_refused_is_told_so_before_the_body_is_sent(length: bytes) -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(FORBIDDEN + length + b"\r\n\r\n")
+        said = await answer(reader)
+        assert said.startswith(b"HTTP/1.1 403")
+        assert b"connection: close" in said.lower()
+        assert await asyncio.wait_for(reader.read(), 60) == b""
+        writer.close()
+
+
+@on_both_loops
+async def test_a_small_body_that_nobody_wants_does_not_end_the_connection() -> None:
+    async with Site(Patience(linger=60)) as site:
+        reader, writer = await site.connect()
+        writer.write(FORBIDDEN + b"Content-Length: 200000\r\n\r\n")
+        assert (await answer(reader)).startswith(b"HTTP/1.1 403")
+        writer.write(b"x" * 200_000 + GET)
+        assert (await answer(reader)).endswith(b"fine")
+        assert len(site.seen) == 1
+        writer.close()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@on_both_loops
+async def test_of_a_large_body_that_nobody_wants_little_is_read(encrypted: bool) -> None:
+    how = {"ssl": client_context()} if encrypted else {}
+    async with Site(Patience(linger=60), tls=identity.make(SystemClock()).tls() if encrypted else None) as site:
+        reader, writer = await site.connect(**how)
+        writer.write(FORBIDDEN + b"Transfer-Encoding: chunked\r\n\r\n")
+        assert (await answer(reader)).startswith(b"HTTP/1.1 403")
+        sent = 0
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while sent < 100_000_000:
+                writer.write(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+                sent += 0x10000
+                async with asyncio.timeout(0.5):
+                    await writer.drain()
+        assert sent < 50_000_000, "the server went on reading"
+        writer.transport.abort()
+
+
+@on_both_loops
+async def test_requests_that_come_together_are_parsed_one_by_one_and_answered_in_order() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(b"".join(b"GET /slow/%d HTTP/1.1\r\nHost: h\r\n\r\n" % number for number in range(3000)))
+        await eventually(lambda: site.seen)
+        assert site.listener._connections is not None
+        [connection] = site.listener._connections.connections
+        # As many as a piece holds that is parsed at once.
+        assert connection._request_count < 1000
+        site.gate.set()
+        for _ in range(3000):
+            await answer(reader)
+        assert [request.path for request in site.seen] == [f"/slow/{number}" for number in range(3000)]
+        writer.close()
+
+
+@on_both_loops
+async def test_bodies_of_requests_that_come_together_stay_with_their_requests() -> None:
+    async with Site() as site:
+        bodies = [bytes([65 + number % 26]) * (number * 997 % 40_000) for number in range(60)]
+        reader, writer = await site.connect()
+        for number, body in enumerate(bodies):
+            if number % 2:
+                head = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
+                writer.write(head + body)
+            else:
+                chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+                writer.write(b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\n\r\n")
+        for _ in bodies:
+            assert (await answer(reader)).startswith(b"HTTP/1.1 200")
+        assert [request.body for request in site.seen] == bodies
+        writer.close()
+
+
+@on_both_loops
+async def test_a_client_that_sends_ahead_without_end_has_to_wait() -> None:
+    async with Site(Patience(stop=0.2)) as site:
+        _, writer = await site.connect()
+        writer.write(GET.replace(b"version", b"slow"))
+        await eventually(lambda: site.seen)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            while sent < 100_000_000:
+                writer.write(GET * 2000)
+                sent += len(GET) * 2000
+                async with asyncio.timeout(0.5):
+                    await writer.drain()
+        assert sent < 50_000_000, "the server went on reading"
+        assert site.listener._connections is not None
+        [connection] = site.listener._connections.connections
+        assert isinstance(connection, Connection)
+        assert len(connection._ahead) < 2_000_000
+        writer.transport.abort()
+
+
+@on_both_loops
+async def test_headers_are_limited_in_number_and_paths_in_length(caplog: pytest.LogCaptureFixture) -> None:
+    async with Site() as site:
+        many = b"".join(b"X-%d: 1\r\n" % number for number in range(MOST_HEADERS + 1))
+        assert b"431 Request Header Fields Too Large" in await site.ask(
+            b"GET / HTTP/1.1\r\nHost: h\r\n" + many + b"\r\n"
+        )
+        said = await site.ask(b"GET /" + b"x" * PATH_LIMIT + b" HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert said.startswith(b"HTTP/1.1 414")
+        assert not site.seen
+        assert not caplog.records
+
+
+@on_both_loops
+async def test_heads_that_do_not_end_are_held_within_a_limit() -> None:
+    async with Site(limits=Limits(stranger_bytes=1_000_000)) as site:
+        writers = []
+        for _ in range(20):
+            _, writer = await site.connect()
+            writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 300_000)
+            await writer.drain()
+            writers.append(writer)
+        await eventually(lambda: site.listener.connections < 10)
+        assert 0 < site.listener.bytes_in_flight <= 1_000_000
+        assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"fine")
+        for writer in writers:
+            writer.transport.abort()
+        await eventually(lambda: site.listener.bytes_in_flight == 0)
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@on_both_loops
+async def test_idle_strangers_make_room_and_users_keep_their_places(encrypted: bool) -> None:
+    tls = identity.make(SystemClock()).tls() if encrypted else None
+    how = {"ssl": client_context()} if encrypted else {}
+    limits = Limits(connections=20, unauthenticated=10, per_address=5, per_user=10)
+    user = GET.replace(b"\r\n\r\n", b"\r\nAuthorization: me\r\n\r\n")
+    async with Site(tls=tls, limits=limits) as site:
+        mine, writer = await site.connect(**how)
+        writer.write(user)
+        await answer(mine)
+        watching, watcher = await site.connect(**how)
+        watcher.write(user.replace(b"version", b"stream"))
+        await watching.readuntil(b"one\n\r\n")
+        strangers = []
+        for number in range(40):
+            # Half of them do not even begin to speak.
+            strangers.append(await site.connect(**(how if number % 2 else {})))
+            writer.write(user)
+            assert (await answer(mine)).endswith(b"fine")
+        assert site.listener.gate.strangers == 5
+        assert site.listener.gate.displaced == 35
+        fresh, another = await site.connect(**how)
+        another.write(user)
+        assert (await answer(fresh)).endswith(b"fine")
+        site.gate.set()
+        assert await watching.readuntil(b"0\r\n\r\n")
+        for _, each in [*strangers, (mine, writer), (watching, watcher), (fresh, another)]:
+            each.transport.abort()
+        await eventually(lambda: site.listener.gate.total == 0)
+
+
+@on_both_loops
+async def test_a_user_with_too_many_connections_at_work_is_told_to_come_back() -> None:
+    async with Site(limits=Limits(per_user=2)) as site:
+        user = GET.replace(b"version", b"slow").replace(b"\r\n\r\n", b"\r\nAuthorization: me\r\n\r\n")
+        busy = [await site.connect() for _ in range(2)]
+        for _, writer in busy:
+            writer.write(user)
+        await eventually(lambda: len(site.seen) == 2)
+        reader, writer = await site.connect()
+        writer.write(user)
+        said = await answer(reader)
+        assert said.startswith(b"HTTP/1.1 429")
+        assert b"Retry-After: 1" in said
+        site.gate.set()
+        for each, _ in busy:
+            assert (await answer(each)).endswith(b"fine")
+        writer.write(user)
+        assert (await answer(reader)).endswith(b"fine")
+        for _, each in [*busy, (reader, writer)]:
+            each.close()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@on_both_loops
+async def test_bodies_in_flight_are_limited_for_each_user(chunked: bool) -> None:
+    async with Site(limits=Limits(user_bytes=100_000)) as site:
+
+        def post(user: bytes, size: int) -> bytes:
+            head = b"POST /slow HTTP/1.1\r\nHost: h\r\nAuthorization: %b\r\n" % user
+            if not chunked:
+                return head + b"Content-Length: %d\r\n\r\n" % size + b"x" * size
+            pieces = b"400\r\n" + b"x" * 1024 + b"\r\n"
+            return head + b"Transfer-Encoding: chunked\r\n\r\n" + pieces * (size // 1024) + b"0\r\n\r\n"
+
+        connections = []
+        for user, size in ((b"one", 80_000), (b"other", 80_000)):
+            reader, writer = await site.connect()
+            writer.write(post(user, size))
+            connections.append((reader, writer))
+        await eventually(lambda: len(site.seen) == 2)
+        assert site.listener.bytes_in_flight >= 150_000
+        reader, writer = await site.connect()
+        writer.write(post(b"one", 40_000))
+        said = await answer(reader)
+        assert said.startswith(b"HTTP/1.1 429")
+        assert b"Retry-After: 1" in said
+        site.gate.set()
+        for each, _ in connections:
+            assert (await answer(each)).endswith(b"fine")
+        await eventually(lambda: site.listener.bytes_in_flight == 0)
+        for _, each in [*connections, (reader, writer)]:
+            each.close()
