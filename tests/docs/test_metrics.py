@@ -97,6 +97,7 @@ async def test_the_figures_of_the_management_api_are_documented(
 
     monkeypatch.setattr("nagaya.apiserver.web.metrics.CollectorRegistry", Remembered)
     server = await ApiServer.start(Config(data_dir=tmp_path, metrics=True), World())
+    await server.listen()
     try:
         (registry,) = registries
         assert _told("## The management API") == _made(registry)

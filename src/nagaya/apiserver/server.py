@@ -139,7 +139,7 @@ class ApiServer:
             # Imported here because most of the servers in a process of many have no metrics.
             from nagaya.apiserver.web.metrics import Metrics
 
-            metrics = Metrics(store, lambda: self._runner, config.data_dir)
+            metrics = Metrics(store, lambda: self._runner, config.data_dir, lambda: self._listener)
             observers.append(metrics)
             endpoints["/metrics"] = metrics.endpoint()
         self._handler = Handler(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nagaya.apiserver.controllers.runner import Runner
     from nagaya.apiserver.storage import Store
     from nagaya.apiserver.web.handler import Endpoint, Exchange
+    from nagaya.apiserver.web.listener import Listener
 
 _BUCKETS: Final = (
     0.005,
@@ -64,7 +65,13 @@ _VERBS: Final = {
 class Metrics:
     """The figures of one server. An `Observer`."""
 
-    def __init__(self, store: Store, runner: Callable[[], Runner], data_dir: Path | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runner: Callable[[], Runner],
+        data_dir: Path | None,
+        listener: Callable[[], Listener | None] = lambda: None,
+    ) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "apiserver_request_total",
@@ -103,7 +110,7 @@ class Metrics:
             ("group", "version", "resource"),
             registry=self.registry,
         )
-        self.registry.register(_State(store, runner, data_dir))
+        self.registry.register(_State(store, runner, data_dir, listener))
 
     def begin(self, exchange: Exchange) -> Done:
         """A request has come."""
@@ -156,7 +163,14 @@ def _labels(exchange: Exchange) -> tuple[str, ...]:
 class _State:
     """What the parts of the server know of themselves, read when it is asked for."""
 
-    def __init__(self, store: Store, runner: Callable[[], Runner], data_dir: Path | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runner: Callable[[], Runner],
+        data_dir: Path | None,
+        listener: Callable[[], Listener | None],
+    ) -> None:
+        self._listener = listener
         self._store = store
         self._runner = runner
         self._data_dir = data_dir
@@ -177,6 +191,8 @@ class _State:
         if self._data_dir is not None:
             size = sum(path.stat().st_size for path in self._data_dir.glob("state.db*"))
             yield GaugeMetricFamily("apiserver_storage_size_bytes", "Bytes of the database on disk.", size)
+        if (listener := self._listener()) is not None:
+            yield from _places(listener)
         yield from self._controllers()
 
     def _controllers(self) -> Iterable[Metric]:
@@ -188,3 +204,23 @@ class _State:
             failing.add_metric([figures.name], figures.failing)
             retries.add_metric([figures.name], figures.failures)
         yield from (depth, failing, retries)
+
+
+def _places(listener: Listener) -> Iterable[Metric]:
+    """What clients hold, and how many did not get a place."""
+    gate = listener.gate
+    found = GaugeMetricFamily("nagaya_apiserver_connections", "Connections open, by who made them.", labels=["client"])
+    found.add_metric(["user"], gate.total - gate.strangers)
+    found.add_metric(["stranger"], gate.strangers)
+    yield found
+    turned = CounterMetricFamily(
+        "nagaya_apiserver_connections_ended_total",
+        "Connections that were refused, or closed for others while idle, because there were too many.",
+        labels=["how"],
+    )
+    turned.add_metric(["refused"], gate.refused)
+    turned.add_metric(["displaced"], gate.displaced)
+    yield turned
+    yield GaugeMetricFamily(
+        "nagaya_apiserver_bytes_in_flight", "Bytes of requests and answers in memory.", listener.bytes_in_flight
+    )
