@@ -11,6 +11,7 @@ from aiohttp import web
 
 from nagaya.kube.manager import Manager
 from nagaya.wire import exposition
+from nagaya.wire.small_server import SmallServer
 
 
 class Endpoints:
@@ -18,7 +19,7 @@ class Endpoints:
 
     def __init__(self, manager: Manager) -> None:
         self._manager = manager
-        self._runner: web.AppRunner | None = None
+        self._server = SmallServer(self.application())
         self.port = 0
 
     def application(self) -> web.Application:
@@ -31,15 +32,11 @@ class Endpoints:
 
     async def start(self, host: str, port: int) -> None:
         """Serve; with port 0 on a free one, which `port` then says."""
-        self._runner = web.AppRunner(self.application(), access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        self.port = self._runner.addresses[0][1]
+        self.port = await self._server.start(host, port)
 
     async def stop(self) -> None:
         """Serve no longer."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.stop()
 
     async def _healthz(self, request: web.Request) -> web.Response:
         return _answer(self._manager.unwell())

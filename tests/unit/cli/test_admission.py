@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from typing import Any
@@ -130,6 +131,37 @@ async def test_what_is_no_review_is_refused(path: str, body: Any, code: int, sai
         ):
             assert answer.status == code
             assert said in await answer.text()
+    finally:
+        await rules.stop()
+        await server.stop()
+
+
+async def test_reviews_that_do_not_come_take_little_and_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagaya.cli.admission._REVIEW_SECONDS", 0.3)
+    world = World()
+    server = await ApiServer.start(Config(), world)
+    client = Client(InProcessTransport(server), world=world, field_manager="test")
+    rules = AdmissionServer(client, world, PARTS["core"])
+    try:
+        url = await rules.start("127.0.0.1", 0)
+        port = int(url.rpartition(":")[2])
+        unverified = ssl.create_default_context()
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        codes = []
+        connections = []
+        for _ in range(8):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=unverified)
+            writer.write(b"POST /validate HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n{")
+            connections.append((reader, writer))
+        for reader, writer in connections:
+            codes.append((await reader.readline()).split()[1])
+            writer.transport.abort()
+        assert sorted(codes) == [b"408"] * 4 + [b"429"] * 4
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/convert", ssl=unverified, json={"request": {"uid": "u", "objects": []}}) as answer,
+        ):
+            assert answer.status == 200, "what was held is free again"
     finally:
         await rules.stop()
         await server.stop()
