@@ -131,6 +131,20 @@ def set_silence(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(goodbye, "YOUNG", seconds)
 
 
+async def test_a_greeting_that_comes_byte_by_byte_is_not_looked_at_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def look(said: bytes) -> bool | None:
+        looks.append(len(said))
+        return None
+
+    monkeypatch.setattr(passage, "offers_http2", look)
+    async with wire() as between:
+        for _ in range(3 * passage.MOST_PIECES):
+            await between.ask(b"\x16")
+        assert len(looks) == passage.MOST_PIECES
+
+
 async def test_the_last_answer_and_the_end_come_together() -> None:
     async with wire() as between:
         await between.greet()

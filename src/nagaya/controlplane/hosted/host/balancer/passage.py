@@ -19,6 +19,8 @@ AGAIN = 0.5
 GREETING = 0.5
 """Seconds that an HTTP/2 client has to complete the greeting of TLS before it is stopped. An API server closes
 connections that do not get on with it, which clients take for a failure."""
+MOST_PIECES = 64
+"""Packets in which a client may say what it speaks. Nobody needs more than a few."""
 MOST_HELD = 1 << 19
 """Bytes of an answer that are held back at most."""
 TAIL = 128
@@ -126,6 +128,7 @@ class Passage:
         self._loop = asyncio.get_running_loop()
         self._talk = Talk(self._loop.time())
         self._greeting: bytes | None = b""
+        self._pieces = 0
         self._leaving = False
         self._leaving_since = 0.0
         self._answered_at: float | None = None
@@ -236,7 +239,9 @@ class Passage:
             self._release()
 
     def _listen(self, greeting: bytes) -> None:
-        offered = offers_http2(greeting)
+        # Each look begins at the start, so a greeting that comes byte by byte would cost the square of its length.
+        self._pieces += 1
+        offered = offers_http2(greeting) if self._pieces <= MOST_PIECES else False
         self._greeting = greeting if offered is None else None
         self.http2 = bool(offered)
         if self.http2 and self._backend.stops_http2:
