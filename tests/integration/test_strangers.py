@@ -19,6 +19,7 @@ from nagaya.apiserver.selectors import fields, labels
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.apiserver.web import request as requests
 from nagaya.apiserver.web.limits import Limits
+from nagaya.apiserver.web.observer import ended
 from support.waiting import eventually
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -177,6 +178,53 @@ async def test_a_token_of_absurd_length_is_not_looked_at(url: str, monkeypatch: 
     assert not hashed
     assert (await ask(url, "GET", MAPS, ADMIN))[0] == 200
     assert hashed
+
+
+async def test_long_headers_are_neither_parsed_nor_remembered(url: str) -> None:
+    from nagaya.apiserver.web import negotiation
+
+    for number in range(3):
+        accept = f"a/b{number}," * 2_000
+        code, _, body = await ask(url, "GET", MAPS, f"{ADMIN}Accept: {accept}\r\nAudit-Id: {'x' * 10_000}\r\n")
+        assert (code, json.loads(body)["reason"]) == (406, "NotAcceptable")
+        assert (await ask(url, "GET", MAPS, f"Accept: {accept}\r\n"))[0] == 403
+    for cache in (negotiation._clauses, negotiation._choose, negotiation._names_one):
+        assert cache.cache_info().currsize <= 64
+
+
+async def test_an_upgrade_that_is_declined_ends_the_connection(url: str) -> None:
+    reader, writer = await connect(url)
+    asked = "GET /version HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    writer.write((asked * 1000).encode())
+    assert (await answer(reader))[0] == 200
+    async with asyncio.timeout(PATIENCE):
+        assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_watcher_gets_large_objects_in_pieces() -> None:
+    async with serving() as server:
+        size, count = 300_000, 8
+        for number in range(count):
+            body = json.dumps({"metadata": {"name": f"m{number}"}, "data": {"text": "x" * size}}).encode()
+            assert (await ask(server.url, "POST", MAPS, f"{ADMIN}{JSON}Content-Length: {len(body)}\r\n", body))[
+                0
+            ] == 201
+        for since in (
+            "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+            "resourceVersion=1",
+        ):
+            sent = {"Authorization": "Bearer admin"}
+            response = await server.handle(requests.Request.make("GET", f"{MAPS}?watch=1&{since}", headers=sent))
+            assert response.stream is not None
+            pieces, names = [], set[str]()
+            async for piece in response.stream:
+                pieces.append(len(piece))
+                names |= set(re.findall(r'"name":"(m\d)"', piece.decode()))
+                if len(names) == count:
+                    break
+            await ended(response.stream)
+            assert max(pieces) < 2 * size
 
 
 async def test_the_administrator_is_served_during_a_flood_of_connections() -> None:

@@ -28,6 +28,7 @@ from nagaya.apiserver.web.options import ListOptions
 BOOKMARK_INTERVAL: Final = 60.0  # seconds; clients lose at most this much when they have to reconnect
 BOOKMARK_BEFORE_END: Final = 2.0  # one more shortly before the time is up, so that the next watch starts late
 DEFAULT_TIMEOUT: Final = 1800.0  # seconds; stretched at random up to twice, so that watchers do not all return at once
+_CHUNK: Final = 64 * 1024  # bytes of a chunk, or one event: a slow reader holds one in memory
 _INITIAL_END: Final = "k8s.io/initial-events-end"
 
 
@@ -114,16 +115,20 @@ async def stream(backend: Backend, request: WatchRequest, printer: EventPrinter)
                 batch = await events.next()
                 if batch is None:
                     return
-                lines = [
-                    ready
-                    if (ready := _ready_line(request, printer, event)) is not None
-                    else await _line(request, printer, event)
-                    for event in batch
-                    if event.revision > since
-                ]
-                if chunk := lines[0] if len(lines) == 1 else b"".join(lines):
+                lines, size = [], 0
+                for event in batch:
+                    if event.revision <= since:
+                        continue
+                    line = _ready_line(request, printer, event)
+                    lines.append(line := await _line(request, printer, event) if line is None else line)
+                    size += len(line)
+                    if size >= _CHUNK:
+                        told = event.revision
+                        yield b"".join(lines)
+                        lines, size = [], 0
+                if size:
                     told = batch[-1].revision
-                    yield chunk
+                    yield lines[0] if len(lines) == 1 else b"".join(lines)
                 if len(batch) > 1:
                     await asyncio.sleep(0)  # a watcher who has much to catch up with does not keep others waiting
     except Compacted as gone:
@@ -168,13 +173,15 @@ async def _initial(
 ) -> AsyncIterator[bytes]:
     resource, selection = request.resource, request.selection
     chunk: list[bytes] = []
+    size = 0
     for record in selection.of(backend.store.list(resource.table, request.prefix).records):
         if selection.by_object and not selection.matches_object(await resource.load(record)):
             continue
         chunk.append(await printer.line("ADDED", record, record.revision, None))
-        if len(chunk) >= 500:
+        size += len(chunk[-1])
+        if size >= _CHUNK:
             yield b"".join(chunk)
-            chunk = []
+            chunk, size = [], 0
     if request.bookmark_initial_end:
         chunk.append(printer.bookmark(revision, {_INITIAL_END: "true"}))
     if chunk:

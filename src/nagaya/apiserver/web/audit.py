@@ -138,7 +138,7 @@ def _uri(request: Request) -> str:
 
 def _sources(request: Request) -> list[str]:
     """Who the request came from, through which proxies."""
-    named = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
+    named = [each.strip() for each in request.headers.get("x-forwarded-for", "")[:4096].split(",") if each.strip()]
     if (real := request.headers.get("x-real-ip", "").strip()) and real not in named:
         named.append(real)
     if request.remote and (not named or named[-1] != request.remote):

@@ -138,7 +138,7 @@ class Connection(RequestHandler):
             self._parse(data)
             return
         for start in range(0, len(data), _PIECE):
-            if self._serving and self._in_head():
+            if self._serving and (self._last_payload is None or self._last_payload.is_eof()):
                 self._ahead += data[start:]
                 if len(self._ahead) > _AHEAD and not self._buffer_paused:
                     self._pause_reading_for_buffer()
@@ -161,6 +161,11 @@ class Connection(RequestHandler):
     def _resume_reading_if_drained(self) -> None:
         if len(self._ahead) <= _AHEAD:
             super()._resume_reading_if_drained()
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Whether the client has asked for another protocol than HTTP."""
+        return self._upgraded
 
     def discard(self, most: int) -> None:
         """The rest of the body is not wanted: read a little of it, so that the client sees the answer, and stop."""

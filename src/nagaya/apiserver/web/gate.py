@@ -1,8 +1,9 @@
 """The places for connections, and who gets them when there are not enough.
 
-A connection belongs to an address until a user authenticates itself on it, and to that user from then on. When places
-run out, whoever has most of them loses the oldest connection that is idle, a stranger before a user. A flood thus
-displaces itself: a new client always gets in, and has the time until as many others have come to say who it is.
+A connection belongs to an address until a user authenticates itself on it, and to that user from then on. Strangers and
+users have places of their own. When they run out, whoever has most loses the oldest connection that is idle. A flood
+thus displaces itself: a new client always gets in, and has the time until as many others have come to say who it is.
+Users whose connections are all at work make room for administrators, and for users who have much less.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class Gate:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._most = limits.most_connections()
-        self._most_strangers = min(limits.unauthenticated, self._most // 2)
+        most = limits.most_connections()
+        self._most_strangers = min(limits.unauthenticated, most // 2)
+        self._most_users = most - self._most_strangers
         self._strangers: dict[str, Group] = {}
         self._users: dict[str, Group] = {}
         self.strangers = self.total = self.displaced = self.refused = 0
@@ -54,13 +56,9 @@ class Gate:
         """A place for a connection that has just been made, or None if there is none to be had."""
         owner = _network(address)
         group = self._strangers.get(owner, {})
-        if len(group) >= self._limits.per_address:
-            free = self._displace([group])
-        elif self.strangers >= self._most_strangers:
-            free = self._displace(self._strangers.values())
-        else:
-            free = self.total < self._most or self.make_room()
-        if not free:
+        full = self.strangers >= self._most_strangers
+        crowded = self._strangers.values() if full else [group] if len(group) >= self._limits.per_address else None
+        if crowded is not None and not self._displace(crowded):
             self.refused += 1
             return None
         seat = Seat(self, owner)
@@ -76,7 +74,12 @@ class Gate:
     def claim(self, seat: Seat, account: str | None) -> bool:
         """As `Seat.claim`."""
         group = self._users.get(account or "", {})
-        if account is not None and len(group) >= self._limits.per_user and not self._displace([group]):
+        free = True
+        if account is not None and len(group) >= self._limits.per_user:
+            free = self._displace([group])
+        elif self.total - self.strangers >= self._most_users:
+            free = self._displace(self._users.values()) or self._displace_busy(account)
+        if not free:
             self.refused += 1
             return False
         busy = seat.busy
@@ -103,11 +106,21 @@ class Gate:
         for group in sorted(groups, key=len, reverse=True):
             for seat in group:
                 if not seat.busy:
-                    self.displaced += 1
-                    self.leave(seat)
-                    seat.close()
-                    return True
+                    return self._end(seat)
         return False
+
+    def _displace_busy(self, account: str | None) -> bool:
+        """Close the oldest connection of the user who has most, for an administrator or a user who has much less."""
+        limited = [group for owner, group in self._users.items() if owner]
+        largest = max(limited, key=len, default={})
+        mine = 0 if account is None else 2 * len(self._users.get(account, {})) + 1
+        return len(largest) > mine and self._end(next(iter(largest)))
+
+    def _end(self, seat: Seat) -> bool:
+        self.displaced += 1
+        self.leave(seat)
+        seat.close()
+        return True
 
 
 def _network(address: str) -> str:

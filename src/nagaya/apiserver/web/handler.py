@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = 60.0  # seconds for everything but watches
 _AUDIT_ID = "audit-id"
+_LONGEST_AUDIT_ID = 64  # characters, as in the real server's logs
 _WITH_BODY = frozenset(("create", "update", "patch", "delete", "deletecollection"))
 
 
@@ -80,7 +81,7 @@ class Handler:
         """Serve a request. Never raises, except when it is cancelled."""
         world = self._backend.world
         begin = world.clock.monotonic()
-        audit_id = request.headers.get(_AUDIT_ID) or world.uid()
+        audit_id = request.headers.get(_AUDIT_ID, "")[:_LONGEST_AUDIT_ID] or world.uid()
         exchange = Exchange(request, request_info.read(request), audit_id)
         observation = self._observer.begin(exchange)
         try:
@@ -93,7 +94,7 @@ class Handler:
             message = "request did not complete within the allotted timeout"
             response = error_response(request, status.timeout(message))
         except Exception:
-            log.exception("request failed: %s %s (audit ID %s)", request.method, request.path, audit_id)
+            log.exception("request failed: %s %r (audit ID %r)", request.method, request.path, audit_id)
             message = f"the server failed on this request; its log tells why under audit ID {audit_id}"
             response = error_response(request, status.internal(message))
         if exchange.call is not None:

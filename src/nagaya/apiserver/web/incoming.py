@@ -113,6 +113,8 @@ class Incoming:
         """Decide, before an answer is sent, what becomes of the connection."""
         if self._account == STRANGERS and self._has_large_head:
             answer.force_close()  # what the head has taken is returned with the connection only
+        if self._connection.is_upgraded:  # but not by this answer: nothing that follows can be told from HTTP
+            answer.force_close()
         if self._raw.body_exists and not self._raw.content.is_eof():
             self._connection.discard(_DISCARDED)
             waits = "expect" in self._raw.headers

@@ -37,7 +37,7 @@ from nagaya.apiserver.web.request import Request, Response, parse_query
 log = logging.getLogger(__name__)
 
 PATH_LIMIT: Final = 8 * KIB  # several times the longest path that leads to anything
-_PIECE: Final = 256 * 1024  # longer answers are handed to the connection bit by bit, as the client reads them
+_PIECE: Final = 64 * KIB  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
 _AT_ONCE: Final = 16  # connections accepted before others have their turn
 _RESET: Final = struct.pack("ii", 1, 0)  # close without waiting for anything

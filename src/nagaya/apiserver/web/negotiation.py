@@ -26,6 +26,10 @@ STREAM_TYPES: Final = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _TRANSFORMS: Final = {"Table", "PartialObjectMetadata", "PartialObjectMetadataList"}
 
 
+_LONGEST: Final = 2048  # characters of an Accept header; clients send a tenth. What is read of it is remembered.
+_REMEMBERED: Final = 64
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The form of the answer: media type, and the transform if the client asks for one."""
@@ -44,7 +48,7 @@ class _Clause:
     parameters: tuple[tuple[str, str], ...]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_REMEMBERED)
 def _clauses(header: str) -> tuple[_Clause, ...]:
     """An Accept header's alternatives, best first; equal ones keep their order, wildcards come after exact types."""
     found = []
@@ -70,7 +74,7 @@ def _clauses(header: str) -> tuple[_Clause, ...]:
     return tuple(found[i] for i in order)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_REMEMBERED)
 def _choose(header: str, transforms: bool, tables: bool) -> Wanted | None:
     """The best form for an Accept header, or None if there is none that can be served."""
     for clause in _clauses(header):
@@ -106,12 +110,12 @@ def check_listed(request: Request, types: tuple[str, ...]) -> None:
     The real server asks this first wherever a path is its own. It takes names literally: of all wildcards it only knows
     `*/*`.
     """
-    accept = request.headers.get("accept", "")
+    accept = _accepted(request)
     if accept and not _names_one(accept, types):
         raise status.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_REMEMBERED)
 def _names_one(header: str, types: tuple[str, ...]) -> bool:
     named = {clause.partition(";")[0].strip() for clause in header.split(",")}
     return "*/*" in named or not named.isdisjoint(types)
@@ -119,7 +123,7 @@ def _names_one(header: str, types: tuple[str, ...]) -> bool:
 
 def output(request: Request, *, transforms: bool = True, tables: bool = True) -> Wanted:
     """The form to answer in. Raises 406 when the client accepts nothing that can be sent."""
-    accept, pretty, user_agent = request.headers.get("accept", ""), request.peek("pretty"), request.user_agent
+    accept, pretty, user_agent = _accepted(request), request.peek("pretty"), request.user_agent
     wanted = Wanted() if not accept else _choose(accept, transforms, tables)
     if wanted is None:
         message = f"only the following media types are accepted: {', '.join(BUILTIN_TYPES)}"
@@ -131,6 +135,13 @@ def output(request: Request, *, transforms: bool = True, tables: bool = True) ->
     if is_pretty != wanted.pretty:
         wanted = Wanted(wanted.media_type, wanted.transform, wanted.transform_version, is_pretty)
     return wanted
+
+
+def _accepted(request: Request) -> str:
+    accept = request.headers.get("accept", "")
+    if len(accept) > _LONGEST:
+        raise status.ApiError(406, "NotAcceptable", f"the Accept header is longer than {_LONGEST} characters")
+    return accept
 
 
 def media_type_of(content_type: str) -> str:

@@ -69,22 +69,43 @@ def test_strangers_never_take_the_places_of_users() -> None:
     assert not set(users) & set(closed)
 
 
-def test_users_who_need_places_displace_strangers_and_then_idle_users() -> None:
-    gate, closed = Gate(Limits(connections=6, unauthenticated=3, per_address=3, per_user=10)), list[Seat]()
+def test_users_who_need_places_displace_idle_connections_of_the_largest_user() -> None:
+    gate, closed = Gate(Limits(connections=10, unauthenticated=5, per_address=5, per_user=10)), list[Seat]()
     many = [enter(gate, "10.0.0.1", closed) for _ in range(3)]
-    assert all(seat.claim("many") for seat in many)
     many[0].busy = True
     few = [enter(gate, "10.0.0.2", closed) for _ in range(2)]
+    assert all(seat.claim("many") for seat in many)
     assert all(seat.claim("few") for seat in few)
-    stranger = enter(gate, "10.0.0.3", closed)
 
     late = enter(gate, "10.0.0.4", closed)
-    assert closed == [stranger]
     assert late.claim("late")
-    enter(gate, "10.0.0.5", closed)
 
-    assert closed == [stranger, many[1]]
-    assert gate.total == 6
+    assert closed == [many[1]]
+    assert (gate.total, gate.strangers) == (5, 0)
+
+
+def test_users_who_are_all_at_work_make_room_for_administrators_and_for_those_with_much_less() -> None:
+    gate, closed = Gate(Limits(connections=10, unauthenticated=5, per_address=5, per_user=10)), list[Seat]()
+    many = []
+    for number in range(5):
+        many.append(enter(gate, "10.0.0.1", closed))
+        many[-1].busy = True
+        assert many[-1].claim("many")
+        assert gate.strangers == 0, number
+
+    assert not enter(gate, "10.0.0.1").claim("many")
+    late = enter(gate, "10.0.0.2", closed)
+    assert late.claim("late")
+    late.busy = True
+    assert closed == [many[0]]
+    assert enter(gate, "10.0.0.2", closed).claim("late"), "4 are more than twice 1"
+    assert closed == [many[0], many[1]]
+    for _ in range(3):
+        administrator = enter(gate, "10.0.0.3", closed)
+        administrator.busy = True
+        assert administrator.claim(None)
+    assert not set(closed) & {administrator}
+    assert gate.total - gate.strangers == 5
 
 
 def test_a_user_with_too_many_connections_is_refused_when_none_is_idle() -> None:
