@@ -34,7 +34,7 @@ MOST_HEADERS: Final = 4096
 _TOO_MANY_HEADERS: Final = "Too many headers received"  # the library's words for it
 _ORDINARY_HEAD: Final = 16 * KIB  # what is longer and not complete yet counts as held by strangers
 _PIECE: Final = 16 * KIB  # parsed at once
-_BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
+BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
 _AHEAD: Final = 64 * KIB  # bytes of further requests, from which on the client has to wait for its answer
 SERVER: Final = "nagaya"  # in place of the versions of our tools, which are nobody's business
 _UNREAD: Final = 256 * 1024  # bytes of a connection that was taken over, from which on the client has to wait
@@ -124,7 +124,7 @@ class Connection(RequestHandler):
         self.resumed()
         self.seat.leave()
         self._ahead = b""
-        self.heap.freed(_BUFFERS)
+        self.heap.freed(BUFFERS)
         if self._taken is not None:
             self._taken.lost()
         super().connection_lost(exc)

@@ -26,7 +26,7 @@ from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.web.compression import compress
-from nagaya.apiserver.web.connection import SERVER, Connection, Patience, Server, refusal
+from nagaya.apiserver.web.connection import BUFFERS, SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.gate import Gate, Seat
 from nagaya.apiserver.web.handler import error_response
 from nagaya.apiserver.web.incoming import Incoming
@@ -145,6 +145,7 @@ class Listener:
             pass  # the client has gone, or does not speak TLS; there is nobody to tell
         finally:
             if not is_open:
+                server.heap.freed(BUFFERS)
                 seat.leave()
                 sock.close()
 
