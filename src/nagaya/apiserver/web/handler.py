@@ -86,8 +86,6 @@ class Handler:
         observation = self._observer.begin(exchange)
         try:
             response = await self._serve(exchange)
-            if request.source is not None:
-                request.source.hold(len(response.body))
         except ApiError as error:
             response = error_response(request, error)
         except TimeoutError:
@@ -128,9 +126,10 @@ class Handler:
         exchange.annotations["authorization.k8s.io/reason"] = decision.reason
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
-        if not info.is_resource:
-            return await self._serve_path(exchange)
-        return await self._serve_resource(exchange)
+        response = await (self._serve_resource(exchange) if info.is_resource else self._serve_path(exchange))
+        if request.source is not None:
+            request.source.hold(len(response.body))
+        return response
 
     async def _serve_path(self, exchange: Exchange) -> Response:
         path = exchange.request.path
