@@ -127,5 +127,5 @@ def _network(address: str) -> str:
     """What one client has: an IPv4 address, or a network of IPv6."""
     if ":" not in address:
         return address
-    found = ipaddress.IPv6Address(address)
+    found = ipaddress.IPv6Address(address.partition("%")[0])
     return str(found.ipv4_mapped or found.packed[:_NETWORK].hex())

@@ -40,6 +40,8 @@ PATH_LIMIT: Final = 8 * KIB  # several times the longest path that leads to anyt
 _PIECE: Final = 64 * KIB  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
 _AT_ONCE: Final = 16  # connections accepted before others have their turn
+_AGAIN: Final = 1.0  # seconds until the next attempt when connections cannot be accepted
+_CLOSING: Final = 0.05  # seconds for a connection to be closed, and its descriptor to be free
 _RESET: Final = struct.pack("ii", 1, 0)  # close without waiting for anything
 _NO_RESOURCES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -112,14 +114,19 @@ class Listener:
         while True:
             try:
                 sock, peer = await loop.sock_accept(self._sock)
+            except ConnectionError:
+                await asyncio.sleep(0)  # this one client has gone meanwhile
+                continue
             except OSError as error:
-                if error.errno in _NO_RESOURCES and not self.gate.make_room():
-                    log.warning("no connection can be accepted: %s", error)
-                    await asyncio.sleep(1)
+                made_room = error.errno in _NO_RESOURCES and self.gate.make_room()
+                if not made_room:
+                    log.warning("cannot accept connections: %s. Trying again in %g s", error, _AGAIN)
+                await asyncio.sleep(_CLOSING if made_room else _AGAIN)
                 continue
             seat = self.gate.enter(peer[0])
             if seat is None:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                with contextlib.suppress(OSError):
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                 sock.close()
             else:
                 opening = asyncio.ensure_future(self._open(server, sock, seat))

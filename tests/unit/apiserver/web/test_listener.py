@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import functools
 import inspect
 import logging
@@ -722,3 +723,50 @@ async def test_bodies_in_flight_are_limited_for_each_user(chunked: bool) -> None
         await eventually(lambda: site.listener.bytes_in_flight == 0)
         for _, each in [*connections, (reader, writer)]:
             each.close()
+
+
+async def test_without_descriptors_an_idle_connection_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Site() as site:
+        idle = [await site.connect() for _ in range(3)]
+        await eventually(lambda: site.listener.connections == 3)
+        loop = asyncio.get_running_loop()
+        accept, failures = loop.sock_accept, [errno.EMFILE, errno.ECONNABORTED, errno.ENFILE]
+
+        async def fail(sock: socket.socket) -> Any:
+            if failures:
+                raise OSError(failures.pop(), "no more")
+            return await accept(sock)
+
+        monkeypatch.setattr(loop, "sock_accept", fail)
+        first = await site.connect()  # accepted by the call that waits already
+        reader, writer = await site.connect()
+        writer.write(GET)
+        async with asyncio.timeout(60):
+            assert (await answer(reader)).endswith(b"fine")
+            for each, _ in idle[:2]:
+                with contextlib.suppress(ConnectionError):
+                    assert await each.read() == b""
+        assert not failures
+        assert site.listener.gate.displaced == 2
+        for _, each in (*idle, first, (reader, writer)):
+            each.close()
+
+
+async def test_a_listener_that_cannot_accept_says_so_and_tries_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("nagaya.apiserver.web.listener._AGAIN", 0.05)
+    async with Site() as site:
+        loop = asyncio.get_running_loop()
+        accept, failures = loop.sock_accept, [errno.EMFILE] * 3
+
+        async def fail(sock: socket.socket) -> Any:
+            if failures:
+                raise OSError(failures.pop(), "Too many open files")
+            return await accept(sock)
+
+        monkeypatch.setattr(loop, "sock_accept", fail)
+        _, first = await site.connect()  # accepted by the call that waits already
+        assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"fine")
+        first.close()
+        assert "cannot accept connections: [Errno 24] Too many open files. Trying again" in caplog.text
