@@ -134,16 +134,22 @@ class Connection(RequestHandler):
         if self._taken is not None:
             self._taken.feed(data)
             return
-        if not data:  # the library goes on where it had stopped
-            self._parse(data)
-            return
-        for start in range(0, len(data), _PIECE):
-            if self._serving and (self._last_payload is None or self._last_payload.is_eof()):
-                self._ahead += data[start:]
-                if len(self._ahead) > _AHEAD and not self._buffer_paused:
-                    self._pause_reading_for_buffer()
+        if data and self._ahead:  # what came before is parsed first
+            self._wait(data)
+        else:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        for start in range(0, len(data) or 1, _PIECE):  # nothing means that the library goes on where it had stopped
+            if data and self._serving and (self._last_payload is None or self._last_payload.is_eof()):
+                self._wait(data[start:])
                 return
             self._parse(data[start : start + _PIECE] if len(data) > _PIECE else data)
+
+    def _wait(self, data: bytes) -> None:
+        self._ahead += data
+        if len(self._ahead) > _AHEAD and not self._buffer_paused:
+            self._pause_reading_for_buffer()
 
     def served(self) -> None:
         """The answer to a request is ready: the next one may be read."""
@@ -154,7 +160,7 @@ class Connection(RequestHandler):
     def _catch_up(self) -> None:
         data, self._ahead = self._ahead, b""
         if self.transport is not None:
-            self.data_received(data)
+            self._read(data)
             if self._buffer_paused:
                 self._resume_reading_if_drained()
 
