@@ -25,6 +25,7 @@ from nagaya.apiserver.meta import goduration, status
 from nagaya.apiserver.meta.status import ApiError
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
+from nagaya.apiserver.watchdog import Watched
 from nagaya.apiserver.web import negotiation, present, request_info, routes, warnings
 from nagaya.apiserver.web.negotiation import Wanted
 from nagaya.apiserver.web.observer import Observer
@@ -74,6 +75,8 @@ class Handler:
         self._authentication = authentication
         self._impersonation = impersonation
         self._endpoints = endpoints
+        folders = ((path.removesuffix("*"), each) for path, each in endpoints.items() if path.endswith("/*"))
+        self._folders = sorted(folders, key=lambda folder: len(folder[0]), reverse=True)
         self._builtin_groups = builtin_groups
         self._observer = observer
 
@@ -85,7 +88,7 @@ class Handler:
         exchange = Exchange(request, request_info.read(request), audit_id)
         observation = self._observer.begin(exchange)
         try:
-            response = await self._serve(exchange)
+            response = await Watched(self._serve(exchange), exchange)
         except ApiError as error:
             response = error_response(request, error)
         except TimeoutError:
@@ -134,9 +137,8 @@ class Handler:
     async def _serve_path(self, exchange: Exchange) -> Response:
         path = exchange.request.path
         endpoint = self._endpoints.get(path) or self._endpoints.get(path.rstrip("/"))
-        while endpoint is None and path:
-            path = path.rpartition("/")[0]
-            endpoint = self._endpoints.get(f"{path}/*")
+        if endpoint is None:
+            endpoint = next((below for folder, below in self._folders if path.startswith(folder)), None)
         answer = endpoint(exchange) if endpoint else None
         if isinstance(answer, Awaitable):
             answer = await answer
