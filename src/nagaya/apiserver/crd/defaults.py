@@ -8,13 +8,35 @@ object that needs none is given back as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import orjson
 
 from nagaya.apiserver.crd.schema import Schema
+from nagaya.apiserver.meta.status import OBJECT_LIMIT
 from nagaya.apiserver.schema.types import MISSING
 
 Fill = Callable[[Any], Any]
 Make = Callable[[], Any]
+
+
+_NAME: Final = 8  # the least that a default's name and place take
+
+
+class TooManyDefaults(ValueError):
+    """An object that would become larger by its defaults than any that can be stored."""
+
+
+class _Room:
+    """The bytes of defaults that may still be filled into the object at hand."""
+
+    def __init__(self) -> None:
+        self.left = OBJECT_LIMIT
+
+    def take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise TooManyDefaults
 
 
 class _Absent(NamedTuple):
@@ -27,17 +49,32 @@ class _Absent(NamedTuple):
 
 def compile_schema(schema: Schema) -> Fill | None:
     """A function that gives a value with all defaults filled in, None if there are none. It never changes its
-    argument.
+    argument. It raises TooManyDefaults before they take much memory: an item of two bytes may have large defaults,
+    which have defaults in turn.
     """
+    room = _Room()
+    fill = _compile(schema, room)
+    if fill is None:
+        return None
+    found = fill
+
+    def fill_within_room(value: Any) -> Any:
+        room.left = OBJECT_LIMIT
+        return found(value)
+
+    return fill_within_room
+
+
+def _compile(schema: Schema, room: _Room) -> Fill | None:
     absent = [
-        _Absent(name, each.nullable, _maker(each))
+        _Absent(name, each.nullable, _maker(each, room))
         for name, each in sorted(schema.properties.items())
         if each.default is not MISSING
     ]
-    members = {name: below for name, each in schema.properties.items() if (below := compile_schema(each)) is not None}
-    rest = _replacing_null(schema.values) if schema.values is not None else None
+    members = {name: below for name, each in schema.properties.items() if (below := _compile(each, room)) is not None}
+    rest = _replacing_null(schema.values, room) if schema.values is not None else None
     known = frozenset(schema.properties)
-    items = _replacing_null(schema.items) if schema.items is not None else None
+    items = _replacing_null(schema.items, room) if schema.items is not None else None
     if not absent and not members and rest is None and items is None:
         return None
 
@@ -51,10 +88,20 @@ def compile_schema(schema: Schema) -> Fill | None:
     return fill
 
 
-def _maker(schema: Schema) -> Make:
-    below = compile_schema(schema)
-    value = schema.default if below is None else below(schema.default)
-    return lambda: _fresh(value)
+def _maker(schema: Schema, room: _Room) -> Make:
+    below = _compile(schema, room)
+    value: Any = MISSING
+    size = 0
+
+    def make() -> Any:
+        nonlocal value, size
+        if value is MISSING:
+            value = schema.default if below is None else below(schema.default)
+            size = len(orjson.dumps(value)) + _NAME
+        room.take(size)
+        return _fresh(value)
+
+    return make
 
 
 def _fresh(value: Any) -> Any:
@@ -64,12 +111,12 @@ def _fresh(value: Any) -> Any:
     return [_fresh(each) for each in value] if type(value) is list else value
 
 
-def _replacing_null(schema: Schema) -> Fill | None:
+def _replacing_null(schema: Schema, room: _Room) -> Fill | None:
     """Filling for entries and items, which are never absent but may be null."""
-    below = compile_schema(schema)
+    below = _compile(schema, room)
     if schema.default is MISSING or schema.nullable:
         return below
-    make = _maker(schema)
+    make = _maker(schema, room)
 
     def fill(value: Any) -> Any:
         if value is None:

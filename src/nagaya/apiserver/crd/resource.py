@@ -18,7 +18,7 @@ from nagaya.apiserver.crd.schema import read
 from nagaya.apiserver.crd.selectable import SelectableFields
 from nagaya.apiserver.crd.validate import Validator
 from nagaya.apiserver.meta.field_errors import Path
-from nagaya.apiserver.meta.status import JsonObject, bad_request
+from nagaya.apiserver.meta.status import JsonObject, bad_request, object_too_large
 
 _ROOT: Final = Path()
 
@@ -48,7 +48,7 @@ class CustomResource:
         """
         with self._refusing():
             obj, unknown = self._read(body, report=report, drop_malformed=False)
-        return self.default(obj), [f'unknown field "{path}"' for path in unknown]
+        return self._defaulted(obj), [f'unknown field "{path}"' for path in unknown]
 
     def complete(self, applied: JsonObject) -> JsonObject:
         """The object that server-side apply has made, with what its schema fills in.
@@ -57,7 +57,13 @@ class CustomResource:
         """
         with self._refusing():
             obj, _ = self._read(applied, report=False, drop_malformed=False, cleaned=True)
-        return self.default(obj)
+        return self._defaulted(obj)
+
+    def _defaulted(self, obj: JsonObject) -> JsonObject:
+        try:
+            return self.default(obj)
+        except defaults.TooManyDefaults:
+            raise object_too_large(0) from None
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -68,8 +74,15 @@ class CustomResource:
             raise bad_request(f"{about}: {error}") from error
 
     def refresh(self, stored: JsonObject) -> JsonObject:
-        """A stored object as the definition now has it: pruned, defaulted, malformed metadata dropped."""
-        return self.default(self._read(stored, report=False, drop_malformed=True)[0])
+        """A stored object as the definition now has it: pruned, defaulted, malformed metadata dropped.
+
+        One that its definition would now fill beyond all bounds stays without, so that it can be read and repaired.
+        """
+        obj = self._read(stored, report=False, drop_malformed=True)[0]
+        try:
+            return self.default(obj)
+        except defaults.TooManyDefaults:
+            return obj
 
     def default(self, obj: JsonObject) -> JsonObject:
         """The object with what its schema fills in. The argument is not changed."""

@@ -8,7 +8,7 @@ reasons meet, so a failure looks the same wherever it comes from. Clients branch
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.field_errors import FieldError
@@ -116,13 +116,25 @@ def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Jso
     return ApiError(403, "Forbidden", message, _about(resource, name, causes=list(causes)))
 
 
+_SHOWN: Final = 512 * 1024  # Errors may quote what they are about; so many characters of them are enough.
+
+
 def invalid(kind: GroupKind, name: str, errors: Iterable[FieldError]) -> ApiError:
     """The object breaks rules; one cause for each."""
-    found = list(errors)
+    texts: list[str] = []
+    causes: list[JsonObject] = []
+    size = 0
+    for error in errors:
+        if size > _SHOWN:
+            texts.append("further errors are not shown")
+            break
+        body = error.body
+        size += len(body) + len(error.field)
+        texts.append(f"{error.field}: {body}")
+        causes.append({"reason": str(error.cause), "message": body, "field": error.field})
     message = f"{kind} {gostring.quote(name)} is invalid"
-    if found:
-        message += f": {aggregate([str(error) for error in found])}"
-    causes = [{"reason": str(error.cause), "message": error.body, "field": error.field} for error in found]
+    if texts:
+        message += f": {aggregate(texts)}"
     return ApiError(422, "Invalid", message, {"name": name, "group": kind.group, "kind": kind.kind, "causes": causes})
 
 
@@ -191,6 +203,15 @@ def too_many_requests(message: str, retry_after: int, causes: Sequence[JsonObjec
 def too_large(message: str) -> ApiError:
     """The body is bigger than the server takes."""
     return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
+
+
+OBJECT_LIMIT: Final = 3 * 512 * 1024
+
+
+def object_too_large(size: int) -> ApiError:
+    """The object would be bigger in storage than etcd's default takes, of which the text reminds."""
+    found = f"the object takes {size} bytes in storage" if size else "its defaults alone take more bytes"
+    return too_large(f"etcdserver: request is too large: {found}, the limit is {OBJECT_LIMIT}. Split it or shorten it")
 
 
 def not_acceptable(message: str) -> ApiError:

@@ -14,7 +14,7 @@ from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.registry.backend import Backend
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
-from nagaya.apiserver.registry.storing import labels_of, store_failure
+from nagaya.apiserver.registry.storing import bounded, labels_of, store_failure
 from nagaya.apiserver.registry.strategy import Undo
 from nagaya.apiserver.registry.system_metadata import (
     NAME_ATTEMPTS,
@@ -158,7 +158,7 @@ async def insert(backend: Backend, call: Call, obj: JsonObject, *, dry_run: bool
         record = await backend.store.put(
             resource.table,
             key,
-            lambda revision: resource.dump(form, revision),
+            lambda revision: bounded(resource.dump(form, revision)),
             expected=ABSENT,
             labels=labels_of(form),
         )
