@@ -10,7 +10,7 @@ Sets are values: no function changes its arguments, and results share what did n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,10 +26,7 @@ Node = dict[str, Any]
 
 def of(*paths: Iterable[str]) -> FieldSet:
     """The set of these fields, each given by the names that lead to it."""
-    result: FieldSet = {}
-    for path in paths:
-        result = union(result, of_path([f"f:{name}" for name in path]))
-    return result
+    return union_all([of_path([f"f:{name}" for name in path]) for path in paths])
 
 
 def of_path(elements: Iterable[str]) -> FieldSet:
@@ -137,6 +134,13 @@ def union(left: FieldSet, right: FieldSet) -> FieldSet:
         elif other is not node:
             result[key] = union_nodes(other, node)
     return result
+
+
+def union_all(sets: Sequence[FieldSet]) -> FieldSet:
+    """All fields that are in any of the sets, united in pairs: one after the other would copy the result each time."""
+    while len(sets) > 1:
+        sets = [union(*sets[at : at + 2]) if at + 1 < len(sets) else sets[at] for at in range(0, len(sets), 2)]
+    return sets[0] if sets else {}
 
 
 def union_nodes(left: Node, right: Node) -> Node:

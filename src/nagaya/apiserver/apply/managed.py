@@ -189,6 +189,7 @@ def cap(managed: Managed) -> Managed:
     updaters.sort(key=lambda manager: (managed[manager].time or _EPOCH, manager.text))
     result = dict(managed)
     first_of: dict[str, Manager] = {}
+    collected: dict[Manager, list[FieldSet]] = {}
     for manager in updaters:
         if excess == 0:
             break
@@ -200,7 +201,12 @@ def cap(managed: Managed) -> Managed:
         bucket = Manager(_ANCIENT, UPDATE, version)
         if bucket not in result:
             result[bucket] = result.pop(first_of[version])
-        result[bucket] = Owned(fieldset.union(owned.fields, result[bucket].fields), version, owned.time)
-        del result[manager]  # an older collection that is met on the way is lost: so it is with the real server
+        collected.setdefault(bucket, [result[bucket].fields]).append(owned.fields)
+        result[bucket] = Owned({}, version, owned.time)
+        del result[manager]
+        if manager == bucket:
+            del collected[bucket]  # an older collection that is met on the way is lost: so it is with the real server
         excess -= 1
+    for bucket, fields in collected.items():
+        result[bucket] = Owned(fieldset.union_all(fields), bucket.api_version, result[bucket].time)
     return result

@@ -183,9 +183,10 @@ class Updater:
         self, merged: JsonObject, pruned: JsonObject, managed: Managed, pruned_version: str
     ) -> JsonObject:
         """The pruned object with everything that someone owns put back."""
-        owned_in: dict[str, FieldSet] = {}
+        sets: dict[str, list[FieldSet]] = {}
         for owned in managed.values():
-            owned_in[owned.api_version] = fieldset.union(owned_in.get(owned.api_version, {}), owned.fields)
+            sets.setdefault(owned.api_version, []).append(owned.fields)
+        owned_in = {version: fieldset.union_all(fields) for version, fields in sets.items()}
         # Its own version first: a conversion may need fields that were pruned and are put back here.
         for version in sorted(owned_in, key=lambda version: (version != pruned_version, version)):
             failure = "failed to prune fields: failed add back owned items: failed to convert"

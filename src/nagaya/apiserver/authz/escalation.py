@@ -12,7 +12,7 @@ from typing import Final
 from nagaya.apiserver.authn.user import MASTERS, User, quoted
 from nagaya.apiserver.authz.attributes import Attributes
 from nagaya.apiserver.authz.authorizer import Authorizer
-from nagaya.apiserver.authz.policy_rules import compacted, describe, uncovered
+from nagaya.apiserver.authz.policy_rules import TooManyRules, compacted, describe, uncovered
 from nagaya.apiserver.authz.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, RbacIndex, RoleReference, role_of
 from nagaya.apiserver.meta import gostring, status
 from nagaya.apiserver.meta.gvk import GroupResource
@@ -22,6 +22,7 @@ _EVERYTHING: Final[list[JsonObject]] = [
     {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
     {"verbs": ["*"], "nonResourceURLs": ["*"]},
 ]
+_SHOWN: Final = 64 * 1024  # of what is missing, so many characters are enough
 _COLLECTOR_FIELDS: Final = frozenset({"ownerReferences", "finalizers", "selfLink", "managedFields"})
 
 
@@ -78,10 +79,20 @@ class EscalationCheck:
     def _missing(self, user: User, namespace: str, rules: list[JsonObject], target: GroupResource) -> str:
         """What the user lacks for granting these rules, in words; nothing if nothing is lacking."""
         owned, unresolved = self._index.resolve(user, namespace)
-        missing = uncovered(owned, rules)
+        try:
+            missing = uncovered(owned, rules)
+        except TooManyRules:
+            return "the rules are too many to be compared with what the user may do; split them over several roles"
         if not missing:
             return ""
-        lines = "\n".join(sorted({describe(rule) for rule in compacted(missing)}))
+        shown: set[str] = set()
+        size = 0
+        for rule in compacted(missing):
+            shown.add(line := describe(rule))
+            size += len(line)
+            if size > _SHOWN:
+                break
+        lines = "\n".join(sorted(shown))
         problem = (
             f"user {gostring.quote(user.name)} (groups={quoted(user.groups)}) "
             f"is attempting to grant RBAC permissions not currently held:\n{lines}"

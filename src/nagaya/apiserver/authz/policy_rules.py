@@ -7,8 +7,9 @@ grants a role.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Final
 
 from nagaya.apiserver.authn.user import quoted
 from nagaya.apiserver.authz.attributes import Attributes
@@ -18,6 +19,7 @@ ALL: Final = "*"
 _MEMBERS: Final = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 
 Places = tuple[tuple[str, str], ...]
+Level = list[tuple[Any, int]]
 
 
 def places(attributes: Attributes) -> Places:
@@ -42,24 +44,25 @@ class RuleSet:
     __slots__ = ("_paths", "_resources")
 
     def __init__(self, rules: Iterable[JsonObject]) -> None:
-        self._resources: dict[tuple[str, str], list[tuple[frozenset[str] | None, frozenset[str] | None]]] = {}
+        # By resource only: a rule's groups times its resources may be many more than what the rule says.
+        self._resources: dict[str, list[tuple[frozenset[str], frozenset[str] | None, frozenset[str] | None]]] = {}
         self._paths: list[tuple[str, bool, frozenset[str] | None]] = []
         for rule in rules:
             verbs = _verbs(rule)
             names = frozenset(rule.get("resourceNames") or ()) or None
-            for group in rule.get("apiGroups") or ():
-                for resource in rule.get("resources") or ():
-                    self._resources.setdefault((group, resource), []).append((verbs, names))
+            groups = frozenset(rule.get("apiGroups") or ())
+            for resource in dict.fromkeys(rule.get("resources") or ()):
+                self._resources.setdefault(resource, []).append((groups, verbs, names))
             for path in rule.get("nonResourceURLs") or ():
                 self._paths.append((path.rstrip(ALL), path.endswith(ALL), verbs))
 
     def allows_resource(self, where: Places, verb: str, name: str) -> bool:
         """Whether a rule allows the verb on the object at one of these places."""
         resources = self._resources
-        for place in where:
-            if place in resources:
-                for verbs, names in resources[place]:
-                    if (verbs is None or verb in verbs) and (names is None or name in names):
+        for group, resource in where:
+            if resource in resources:
+                for groups, verbs, names in resources[resource]:
+                    if group in groups and (verbs is None or verb in verbs) and (names is None or name in names):
                         return True
         return False
 
@@ -83,82 +86,104 @@ def _verbs(rule: JsonObject) -> frozenset[str] | None:
     return None if ALL in verbs else verbs
 
 
-class _Grant(NamedTuple):
-    """One verb on one thing: either a resource, perhaps by name, or a path."""
-
-    group: str
-    resource: str
-    verb: str
-    name: str | None
-    path: str | None
+class TooManyRules(ValueError):
+    """The wanted rules cannot be compared with the owned ones in bearable time."""
 
 
-class _Owned(NamedTuple):
-    """A rule of the one who grants, as sets."""
+def _holders(rules: Sequence[JsonObject], member: str) -> dict[str, int]:
+    """Which of the rules have each value in one of their members, as the bits of a number."""
+    found: dict[str, int] = {}
+    for position, rule in enumerate(rules):
+        for value in rule.get(member) or ():
+            found[value] = found.get(value, 0) | 1 << position
+    return found
 
-    verbs: frozenset[str]
-    groups: frozenset[str]
-    resources: frozenset[str]
-    names: frozenset[str]
-    paths: tuple[str, ...]
 
-    @classmethod
-    def of(cls, rule: JsonObject) -> _Owned:
-        return cls(
-            frozenset(rule.get("verbs") or ()),
-            frozenset(rule.get("apiGroups") or ()),
-            frozenset(rule.get("resources") or ()),
-            frozenset(rule.get("resourceNames") or ()),
-            tuple(rule.get("nonResourceURLs") or ()),
+def _having(holders: Mapping[str, int], value: str) -> int:
+    """The rules that have the value, or any value."""
+    return holders.get(value, 0) | holders.get(ALL, 0)
+
+
+class _Owned:
+    """The rules of the one who grants, ready to be compared with those that are granted."""
+
+    def __init__(self, rules: Sequence[JsonObject], steps: int) -> None:
+        self._steps = steps
+        self._verbs, self._groups, self._resources, self._names, self._paths = (
+            _holders(rules, member)
+            for member in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
         )
+        self._nameless = sum(1 << position for position, rule in enumerate(rules) if not rule.get("resourceNames"))
+        self._folders = [(path.rstrip(ALL), holders) for path, holders in self._paths.items() if path.endswith(ALL)]
 
-    def covers(self, grant: _Grant) -> bool:
-        if ALL not in self.verbs and grant.verb not in self.verbs:
-            return False
-        if self.names and (grant.name is None or grant.name not in self.names):
-            return False
-        if grant.path is not None:
-            return any(_path_covers(owned, grant.path) for owned in self.paths)
-        if ALL not in self.groups and grant.group not in self.groups:
-            return False
-        if ALL in self.resources or grant.resource in self.resources:
-            return True
-        _, slash, part = grant.resource.partition("/")
-        return bool(slash) and f"*/{part}" in self.resources
+    def missing(self, rule: JsonObject) -> Iterator[JsonObject]:
+        """What a rule allows that these do not, as rules of one verb on one thing each. Raises TooManyRules."""
+        verbs = [(verb, _having(self._verbs, verb)) for verb in rule.get("verbs") or ()]
+        names = rule.get("resourceNames") or ()
+        levels = [
+            [(group, _having(self._groups, group)) for group in rule.get("apiGroups") or ()],
+            [(resource, self._of_resource(resource)) for resource in rule.get("resources") or ()],
+            verbs,
+            [(name, self._names.get(name, 0) | self._nameless) for name in names] or [(None, self._nameless)],
+        ]
+        for group, resource, verb, *name in self._uncovered(levels, 0, -1, {}):
+            grant: JsonObject = {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
+            yield {**grant, "resourceNames": name} if names else grant
+        paths = [(path, self._of_path(path) & self._nameless) for path in rule.get("nonResourceURLs") or ()]
+        for path, verb, *_ in self._uncovered([paths, verbs], 0, -1, {}):
+            yield {"verbs": [verb], "nonResourceURLs": [path]}
+
+    def _of_resource(self, resource: str) -> int:
+        _, slash, part = resource.partition("/")
+        return _having(self._resources, resource) | (self._resources.get(f"*/{part}", 0) if slash else 0)
+
+    def _of_path(self, path: str) -> int:
+        found = self._paths.get(path, 0)
+        self._step(len(self._folders))
+        for folder, holders in self._folders:
+            if path.startswith(folder):
+                found |= holders
+        return found
+
+    def _uncovered(
+        self, levels: Sequence[Level], depth: int, rules: int, known: dict[tuple[int, int], Level]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Every choice of one value per level that no rule has all of; `rules` have those chosen so far.
+
+        What follows depends only on these rules, so it is found once for each set of them, and choices that are covered
+        whatever follows are never looked into.
+        """
+        if depth == len(levels):
+            yield ()
+            return
+        for value, left in self._open(levels, depth, rules, known):
+            for rest in self._uncovered(levels, depth + 1, left, known):
+                yield (value, *rest)
+
+    def _open(self, levels: Sequence[Level], depth: int, rules: int, known: dict[tuple[int, int], Level]) -> Level:
+        found = known.get((depth, rules))
+        if found is None:
+            self._step(len(levels[depth]))
+            found = [(value, rules & mask) for value, mask in levels[depth]]
+            if depth == len(levels) - 1:
+                found = [each for each in found if not each[1]]
+            else:
+                found = [each for each in found if self._open(levels, depth + 1, each[1], known)]
+            known[depth, rules] = found
+        return found
+
+    def _step(self, count: int) -> None:
+        self._steps -= count
+        if self._steps < 0:
+            raise TooManyRules
 
 
-def _path_covers(owned: str, wanted: str) -> bool:
-    return owned == wanted or (owned.endswith(ALL) and wanted.startswith(owned.rstrip(ALL)))
-
-
-def _grants(rule: JsonObject) -> Iterator[_Grant]:
-    verbs = rule.get("verbs") or ()
-    names: Sequence[str | None] = rule.get("resourceNames") or (None,)
-    for group in rule.get("apiGroups") or ():
-        for resource in rule.get("resources") or ():
-            for verb in verbs:
-                for name in names:
-                    yield _Grant(group, resource, verb, name, None)
-    for path in rule.get("nonResourceURLs") or ():
-        for verb in verbs:
-            yield _Grant("", "", verb, None, path)
-
-
-def uncovered(owned: Iterable[JsonObject], wanted: Iterable[JsonObject]) -> list[JsonObject]:
-    """What the wanted rules allow that the owned ones do not, as rules of one verb on one thing each."""
-    rules = [_Owned.of(rule) for rule in owned]
-    missing: list[JsonObject] = []
-    for grant in (grant for rule in wanted for grant in _grants(rule)):
-        if any(rule.covers(grant) for rule in rules):
-            continue
-        if grant.path is not None:
-            missing.append({"verbs": [grant.verb], "nonResourceURLs": [grant.path]})
-            continue
-        rule: JsonObject = {"verbs": [grant.verb], "apiGroups": [grant.group], "resources": [grant.resource]}
-        if grant.name is not None:
-            rule["resourceNames"] = [grant.name]
-        missing.append(rule)
-    return missing
+def uncovered(owned: Iterable[JsonObject], wanted: Iterable[JsonObject], most: int = 10_000) -> list[JsonObject]:
+    """What the wanted rules allow that the owned ones do not, as rules of one verb on one thing each: the first `most`
+    of them. Raises TooManyRules if finding them takes too long.
+    """
+    held = _Owned(list(owned), 1_000_000)
+    return list(islice(chain.from_iterable(map(held.missing, wanted)), most))
 
 
 def compacted(rules: Iterable[JsonObject]) -> list[JsonObject]:

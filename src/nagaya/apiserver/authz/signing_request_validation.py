@@ -20,6 +20,7 @@ from nagaya.apiserver.meta.field_errors import (
     forbidden,
     invalid,
     not_supported,
+    repeated,
     required,
     too_long,
 )
@@ -116,11 +117,7 @@ def _validate_usages(usages: Sequence[str], old: JsonObject | None) -> list[Fiel
             if usage not in _USAGES
         ]
     if len(set(before)) == len(before):
-        errors += [
-            duplicate(where.index(position), usage)
-            for position, usage in enumerate(usages)
-            if usage in usages[:position]
-        ]
+        errors += [duplicate(where.index(position), usage) for position, usage in repeated(usages)]
     return errors
 
 

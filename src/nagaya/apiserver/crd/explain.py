@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from nagaya.apiserver.crd import formats, patterns, value_checks
+from nagaya.apiserver.crd import accept, formats, patterns, value_checks
 from nagaya.apiserver.crd.ratchet import Correlation
 from nagaya.apiserver.crd.schema import Schema
 from nagaya.apiserver.crd.value_checks import Typing
@@ -61,9 +61,27 @@ def explain(
     ]
 
 
+_STEPS: Final = 200_000
+Part = tuple[Any, str, Correlation | None]
+
+
 class _Explainer:
+    """Walks a value. Items that are valid are passed over, and after many steps no more items are looked into."""
+
     def __init__(self, as_written: bool) -> None:
         self._as_written = as_written
+        self._steps_left = _STEPS
+        self._junctions_above = 0
+
+    def _parts(self, schema: Schema, outcome: Outcome, parts: Iterable[Part]) -> None:
+        """Items of a list or entries of a map, each with its path and what it is matched with."""
+        # Inside junctions all of them count: the alternative that passes the most checks is the one that is explained.
+        accepts = accept.compile_schema(schema, as_written=self._as_written) if self._junctions_above == 0 else None
+        for part, path, correlation in parts:
+            if self._steps_left < 0 and outcome.findings:
+                return
+            if accepts is None or not accepts(part):
+                outcome.add(self.value(schema, part, path, correlation))
 
     def value(self, schema: Schema, value: Any, path: str, correlation: Correlation | None) -> Outcome:
         """A value with its parts. What an update did not change is not held against it."""
@@ -74,6 +92,7 @@ class _Explainer:
 
     def _steps(self, schema: Schema, value: Any, path: str, correlation: Correlation | None) -> Outcome:
         outcome = Outcome()
+        self._steps_left -= 1
         typing = value_checks.typing_of(schema, as_written=self._as_written)
         problem = value_checks.type_problem(typing, value)
         if problem is not None:
@@ -110,6 +129,7 @@ class _Explainer:
     def _junctions(self, schema: Schema, value: Any, path: str) -> Outcome:
         # Inside junctions nothing is matched with the old object.
         outcome = Outcome()
+        self._junctions_above += 1
         if schema.any_of:
             self._any_of(schema.any_of, value, path, outcome)
         if schema.one_of:
@@ -124,6 +144,7 @@ class _Explainer:
                 outcome.findings.append(_overall(path, f"must validate all the schemas (allOf){none}"))
         if schema.negated is not None and not self.value(schema.negated, value, path, None).findings:
             outcome.findings.append(_overall(path, "must not validate the schema (not)"))
+        self._junctions_above -= 1
         outcome.passed += 1
         return outcome
 
@@ -154,9 +175,11 @@ class _Explainer:
     def _list(self, schema: Schema, value: list[Any], path: str, correlation: Correlation | None) -> Outcome:
         outcome = Outcome()
         if schema.items is not None:
-            for position, item in enumerate(value):
-                matched = correlation.index(position) if correlation is not None else None
-                outcome.add(self.value(schema.items, item, f"{path}[{position}]", matched))
+            items = (
+                (item, f"{path}[{at}]", correlation.index(at) if correlation is not None else None)
+                for at, item in enumerate(value)
+            )
+            self._parts(schema.items, outcome, items)
         size = len(value)
         if schema.min_items is not None and size < schema.min_items:
             outcome.findings.append(_invalid(path, size, f"should have at least {schema.min_items} items"))
@@ -178,9 +201,8 @@ class _Explainer:
                 message = f"{path}.{name} in body is a forbidden property"
                 outcome.findings.append(_said(path, name, message))
         elif schema.values is not None:
-            for name in others:
-                matched = _matched(correlation, name, path)
-                outcome.add(self.value(schema.values, value[name], f"{path}.{name}", matched))
+            entries = ((value[name], f"{path}.{name}", _matched(correlation, name, path)) for name in others)
+            self._parts(schema.values, outcome, entries)
         for name in schema.property_names():
             if name in value:
                 matched = _matched(correlation, name, path)

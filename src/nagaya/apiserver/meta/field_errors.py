@@ -6,10 +6,10 @@ part of the protocol in practice: people search for them, and tests compare them
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from nagaya.apiserver.meta import gostring, govalue
 
@@ -117,6 +117,16 @@ class Path:
 
 
 Where = Path | str
+T = TypeVar("T", bound=Hashable)
+
+
+def repeated(values: Iterable[T]) -> Iterator[tuple[int, T]]:
+    """The values that stood earlier already, with their positions."""
+    seen: set[T] = set()
+    for position, value in enumerate(values):
+        if value in seen:
+            yield position, value
+        seen.add(value)
 
 
 def required(where: Where, detail: str = "") -> FieldError:

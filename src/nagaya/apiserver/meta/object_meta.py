@@ -34,6 +34,7 @@ FOREGROUND: Final = "foregroundDeletion"
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 _MANAGER_LIMIT: Final = 128
 _SUBRESOURCE_LIMIT: Final = 256
+_MOST_QUOTED: Final = 10  # errors that show the whole list of owners
 _BANNED_OWNER: Final = GroupVersionKind("", "v1", "Event")
 
 
@@ -160,14 +161,13 @@ def validate_owner_references(owners: Sequence[JsonObject], path: Path) -> list[
         errors += _validate_owner_reference(owner, path)
         if owner.get("controller"):
             name = f"{owner.get('kind') or ''}/{owner.get('name') or ''}"
-            if controller:
+            if controller and len(errors) < _MOST_QUOTED:
                 detail = (
                     "Only one reference can have Controller set to true. "
                     f'Found "true" in references for {controller} and {name}'
                 )
                 errors.append(_invalid_struct(path, [_ordered(each) for each in owners], detail))
-            else:
-                controller = name
+            controller = controller or name
     return errors
 
 

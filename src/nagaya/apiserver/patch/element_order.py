@@ -6,6 +6,7 @@ interleaved as they stood in the live list as far as that is possible.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
@@ -89,17 +90,22 @@ def _sorted(items: Items, places: Places, identity: Identity) -> Items:
         order = sorted(range(len(items)), key=positions.__getitem__)
         return [items[each] for each in order]
     # An item without a place counts as smaller than any other, and any other as smaller than it. With such a rule the
-    # result depends on how one sorts, so this is Go's insertion sort.
-    order = list(range(len(items)))
-    for start in range(1, len(order)):
-        at = start
-        while at > 0:
-            left, right = positions[order[at - 1]], positions[order[at]]
-            if right >= 0 and left >= 0 and right >= left:
-                break
-            order[at - 1], order[at] = order[at], order[at - 1]
-            at -= 1
-    return [items[each] for each in order]
+    # result depends on how one sorts, so this gives what Go's insertion sort gives: an item without a place moves to
+    # the front, any other until it is right behind the last whose place is not above its own. -1 stands for the front.
+    behind: dict[int, int] = {}
+    placed: list[tuple[int, int]] = []
+    for item, position in enumerate(positions):
+        ahead = -1
+        if position >= 0:
+            at = bisect_right(placed, (position, item))
+            ahead = placed[at - 1][1] if at else -1
+            placed.insert(at, (position, item))
+        behind[item], behind[ahead] = behind.get(ahead, -1), item
+    order, item = [], behind[-1]
+    while item >= 0:
+        order.append(items[item])
+        item = behind[item]
+    return order
 
 
 def _interleaved(live_only: Items, from_patch: Items, live_places: Places, identity: Identity) -> Items:

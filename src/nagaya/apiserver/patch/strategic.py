@@ -7,6 +7,7 @@ taken as they are, with the nulls and directives in them. Neither the object nor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from nagaya.apiserver.meta import govalue
@@ -185,12 +186,15 @@ def _merge_list(original: Items, changes: Items, element: Type, merge_key: str) 
         raise StrategicPatchError(f"cannot merge lists without merge key for {kind(element)}")
     live, slots, changes = _apply_item_directives(original, changes, merge_key)
     merged = live.copy()
+    places = {scalar_identity(item[merge_key]): at for at, item in reversed([*enumerate(live)]) if merge_key in item}
     for change in changes:
         if merge_key not in change:
             raise no_merge_key(change, merge_key)
-        place = _find(merged, merge_key, change[merge_key])
-        if place >= 0:
+        place = places.setdefault(scalar_identity(change[merge_key]), len(merged))
+        if place < len(merged):
             merged[place] = apply(merged[place], change, element)
+            if merge_key not in merged[place]:
+                del places[scalar_identity(change[merge_key])]
             continue
         if len(merged) < len(slots):
             slots[len(merged)] = change
@@ -206,7 +210,7 @@ def _apply_item_directives(original: Items, changes: Items, merge_key: str) -> t
     `$setElementOrder` asks for the live order it finds them there. So a new item follows what was live before it.
     """
     plain: Items = []
-    slots, size = original.copy(), len(original)
+    deleted: dict[Any, None] = {}
     replace = False
     for change in changes:
         directive = change.get(_DIRECTIVE, MISSING)
@@ -215,24 +219,33 @@ def _apply_item_directives(original: Items, changes: Items, merge_key: str) -> t
         elif directive == "delete":
             if merge_key not in change:
                 raise no_merge_key(change, merge_key)
-            while (place := _find(slots[:size], merge_key, change[merge_key])) >= 0:
-                slots[place : size - 1] = slots[place + 1 : size]
-                size -= 1
+            deleted[scalar_identity(change[merge_key])] = None
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise StrategicPatchError("merging lists cannot yet be specified in the patch")
         else:
             raise unknown_directive(directive, change)
-    return (plain, slots, []) if replace else (slots[:size], slots, plain)
+    live, slots = _without(original, merge_key, deleted)
+    return (plain, slots, []) if replace else (live, slots, plain)
 
 
-def _find(items: Items, merge_key: str, value: Any) -> int:
-    wanted = scalar_identity(value)
-    for position, item in enumerate(items):
-        if merge_key in item and scalar_identity(item[merge_key]) == wanted:
-            return position
-    return -1
+def _without(items: Items, merge_key: str, deleted: Iterable[Any]) -> tuple[Items, Items]:
+    """The items that stay, and the memory: each deletion leaves the item that was last in the slot that gets free."""
+    places: dict[Any, list[int]] = {}
+    for place, item in enumerate(items):
+        if merge_key in item:
+            places.setdefault(scalar_identity(item[merge_key]), []).append(place)
+    gone: set[int] = set()
+    free: Items = []
+    last = len(items) - 1
+    for place in (place for identity in deleted for place in places.get(identity, ())):
+        free.append(items[last])
+        gone.add(place)
+        while last in gone:
+            last -= 1
+    live = [item for place, item in enumerate(items) if place not in gone]
+    return live, live + free[::-1]
 
 
 def _without_directives(value: Any) -> Any:

@@ -8,7 +8,7 @@ audit event.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.authz.attributes import Attributes
@@ -19,6 +19,8 @@ from nagaya.apiserver.web.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from nagaya.apiserver.registry.backend import Backend
+
+WARNINGS: Final = 1000  # what comes after so many finds no place in the headers
 
 
 @dataclass(slots=True)
@@ -47,7 +49,8 @@ class Call:
 
     def warn(self, message: str) -> None:
         """Tell the client something, once."""
-        self.warnings.setdefault(message)
+        if len(self.warnings) < WARNINGS:
+            self.warnings.setdefault(message)
 
     def authorize_create(self) -> None:
         """Ask for leave to create: an update or apply that creates needs both. Raises 403."""

@@ -39,7 +39,7 @@ class Selection:
         self._namespaced = resource.namespaced
         self._labels = labels
         self._fields = fields
-        exact = ((each.key, labels.exact_match(each.key)) for each in labels.requirements) if labels else ()
+        exact = ((each.key, each.exact) for each in labels.requirements) if labels else ()
         self._decisive = next(((key, value) for key, value in exact if value is not None), None)
         requirements = fields.requirements if fields else ()
         self.by_object = any(each.field not in NAME_FIELDS for each in requirements)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import orjson
+
 from nagaya.apiserver.meta import status
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.world import World
@@ -57,16 +59,16 @@ def drop_duplicate_owners(metadata: JsonObject, warn: Callable[[str], None], *, 
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) == 1:
         return
-    kept: list[JsonObject] = []
-    repeated: list[str] = []
-    for owner in owners:
-        if owner in kept:
-            repeated.append(owner.get("uid") or "")
-        else:
-            kept.append(owner)
+    kept: dict[bytes, JsonObject] = {}
+    keys = [orjson.dumps(owner, option=orjson.OPT_SORT_KEYS) for owner in owners]
+    repeated = [
+        owner.get("uid") or ""
+        for key, owner in zip(keys, owners, strict=True)
+        if kept.setdefault(key, owner) is not owner
+    ]
     if not repeated:
         return
-    metadata["ownerReferences"] = kept
+    metadata["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if after_admission else ""
     warn(
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from nagaya.apiserver.selectors.requirement import SelectorError
+from nagaya.apiserver.selectors.requirement import SelectorError, check_length
 
 Fields = Mapping[str, str]
 
@@ -33,19 +33,27 @@ class FieldRequirement(NamedTuple):
 class FieldSelector:
     """All of some requirements. Without requirements it selects everything."""
 
-    __slots__ = ("_equal", "_unequal", "requirements")
+    __slots__ = ("_equal", "_is_contradictory", "_unequal", "requirements")
 
     def __init__(self, requirements: tuple[FieldRequirement, ...] = ()) -> None:
         self.requirements = requirements
-        self._equal = [(each.field, each.value) for each in requirements if each.equal]
-        self._unequal = [(each.field, each.value) for each in requirements if not each.equal]
+        self._equal: dict[str, str] = {}
+        self._unequal: dict[str, set[str]] = {}
+        self._is_contradictory = False
+        for field, equal, value in requirements:
+            if not equal:
+                self._unequal.setdefault(field, set()).add(value)
+            elif self._equal.setdefault(field, value) != value:
+                self._is_contradictory = True
 
     def matches(self, fields: Fields) -> bool:
         """Whether an object with these fields is selected."""
-        for field, value in self._equal:
+        for field, value in self._equal.items():
             if fields.get(field, "") != value:
                 return False
-        return all(fields.get(field, "") != value for field, value in self._unequal)
+        if self._is_contradictory:
+            return False
+        return all(fields.get(field, "") not in values for field, values in self._unequal.items())
 
     @property
     def selects_everything(self) -> bool:
@@ -54,7 +62,7 @@ class FieldSelector:
 
     def exact_match(self, field: str) -> str | None:
         """The value that a field must have, if the selector demands one."""
-        return next((value for name, value in self._equal if name == field), None)
+        return self._equal.get(field)
 
     def transformed(self, transform: Callable[[str, str], tuple[str, str]]) -> FieldSelector:
         """The selector with each field and value passed through a function, which may raise.
@@ -83,6 +91,7 @@ def parse(text: str) -> FieldSelector:
     """Read a selector. Raises SelectorError."""
     if not text:
         return EVERYTHING
+    check_length(text)
     requirements = (_requirement(term, text) for term in sorted(_terms(text)) if term)
     return FieldSelector(tuple(each for each in requirements if each.field or each.value))
 

@@ -12,12 +12,16 @@ from typing import Final
 
 from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.selectors.requirement import (
+    EQUAL,
+    UNEQUAL,
     Labels,
     Match,
     Operator,
     Requirement,
     SelectorError,
+    check_length,
     checked,
+    integer,
     key_errors,
 )
 
@@ -31,7 +35,8 @@ class LabelSelector:
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         self.requirements = tuple(sorted(requirements, key=lambda each: each.key))
-        self._match = _all([each.compiled() for each in self.requirements])
+        short = len(self.requirements) <= _SHORT
+        self._match = _all([each.compiled() for each in self.requirements]) if short else _by_key(self.requirements)
 
     def matches(self, labels: Labels | None) -> bool:
         """Whether an object with these labels is selected."""
@@ -44,11 +49,7 @@ class LabelSelector:
 
     def exact_match(self, key: str) -> str | None:
         """The one value that a label must have, if the selector demands one."""
-        for requirement in self.requirements:
-            if requirement.key == key:
-                exact = requirement.operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
-                return requirement.values[0] if exact and len(requirement.values) == 1 else None
-        return None
+        return next((requirement.exact for requirement in self.requirements if requirement.key == key), None)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
@@ -69,6 +70,59 @@ def _all(matches: list[Match]) -> Match:
         first, second = matches
         return lambda labels: first(labels) and second(labels)
     return lambda labels: all(match(labels) for match in matches)
+
+
+_SHORT: Final = 8
+
+
+class _Key:
+    """All demands on one label, so that each label of an object is looked at once however long the selector is."""
+
+    __slots__ = ("allowed", "excluded", "is_forbidden", "is_needed", "numeric")
+
+    def __init__(self) -> None:
+        self.is_needed = self.is_forbidden = False
+        self.allowed: set[str] | None = None
+        self.excluded: set[str] = set()
+        self.numeric: dict[Operator, Requirement] = {}
+
+    def add(self, requirement: Requirement) -> None:
+        """Take one more demand."""
+        operator, values = requirement.operator, requirement.values
+        if operator in UNEQUAL:
+            self.excluded.update(values)
+            return
+        if operator is Operator.DOES_NOT_EXIST:
+            self.is_forbidden = True
+            return
+        self.is_needed = True
+        if operator in EQUAL:
+            self.allowed = set(values) if self.allowed is None else self.allowed.intersection(values)
+        elif operator is not Operator.EXISTS:
+            tightest = max if operator is Operator.GREATER_THAN else min
+            known = self.numeric.get(operator, requirement)
+            self.numeric[operator] = tightest(known, requirement, key=lambda each: integer(each.values[0]) or 0)
+
+    def accepts(self, labels: Labels, value: str) -> bool:
+        """Whether a label that an object has meets them."""
+        if self.is_forbidden or value in self.excluded or (self.allowed is not None and value not in self.allowed):
+            return False
+        return all(each.compiled()(labels) for each in self.numeric.values())
+
+
+def _by_key(requirements: Iterable[Requirement]) -> Match:
+    keys: dict[str, _Key] = {}
+    for requirement in requirements:
+        keys.setdefault(requirement.key, _Key()).add(requirement)
+    needed = sum(key.is_needed for key in keys.values())
+
+    def match(labels: Labels) -> bool:
+        asked = [(key, value) for name, value in labels.items() if (key := keys.get(name)) is not None]
+        return sum(key.is_needed for key, _ in asked) == needed and all(
+            key.accepts(labels, value) for key, value in asked
+        )
+
+    return match
 
 
 class _Nothing(LabelSelector):
@@ -101,6 +155,7 @@ def from_labels(labels: Mapping[str, str] | None) -> LabelSelector:
 
 def parse(text: str) -> LabelSelector:
     """Read a selector. Raises SelectorError."""
+    check_length(text)
     return _Parser(text).selector() if text else EVERYTHING
 
 

@@ -19,6 +19,15 @@ class SelectorError(ValueError):
     """A selector that cannot be understood, in the API server's words."""
 
 
+_LONGEST: Final = 64 * 1024
+
+
+def check_length(text: str) -> None:
+    """Raise SelectorError for a selector that nobody needs: it is read before anybody asks who sent it."""
+    if len(text) > _LONGEST:
+        raise SelectorError(f"the selector has {len(text)} characters; at most {_LONGEST} are read")
+
+
 class Operator(StrEnum):
     """How a label is compared."""
 
@@ -33,8 +42,8 @@ class Operator(StrEnum):
     LESS_THAN = "lt"
 
 
-_EQUAL: Final = frozenset({Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN})
-_UNEQUAL: Final = frozenset({Operator.NOT_EQUALS, Operator.NOT_IN})
+EQUAL: Final = frozenset({Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN})
+UNEQUAL: Final = frozenset({Operator.NOT_EQUALS, Operator.NOT_IN})
 _NUMERIC: Final = frozenset({Operator.GREATER_THAN, Operator.LESS_THAN})
 _SYMBOLS: Final = {Operator.GREATER_THAN: ">", Operator.LESS_THAN: "<"}
 _INTEGER: Final = re.compile("[+-]?[0-9]+")
@@ -58,19 +67,26 @@ class Requirement(NamedTuple):
             case _:
                 return f"{self.key}{_SYMBOLS.get(self.operator, self.operator)}{','.join(sorted(self.values))}"
 
+    @property
+    def exact(self) -> str | None:
+        """The one value that is demanded, if there is one."""
+        return self.values[0] if self.operator in EQUAL and len(self.values) == 1 else None
+
     def compiled(self) -> Match:
         """A function that tells whether labels meet this requirement."""
         key, values = self.key, self.values
-        if self.operator in _EQUAL:
+        if self.operator in EQUAL:
             if len(values) == 1:
                 value = values[0]
                 return lambda labels: labels.get(key) == value
-            return lambda labels: labels.get(key) in values
-        if self.operator in _UNEQUAL:
+            allowed = frozenset(values)
+            return lambda labels: labels.get(key) in allowed
+        if self.operator in UNEQUAL:
             if len(values) == 1:
                 value = values[0]
                 return lambda labels: labels.get(key) != value
-            return lambda labels: labels.get(key) not in values
+            excluded = frozenset(values)
+            return lambda labels: labels.get(key) not in excluded
         if self.operator is Operator.EXISTS:
             return lambda labels: key in labels
         if self.operator is Operator.DOES_NOT_EXIST:

@@ -6,7 +6,7 @@ from typing import Final
 
 from nagaya.apiserver.builtins.kinds.ordered_strategy import OrderedStrategy, Step
 from nagaya.apiserver.meta import names
-from nagaya.apiserver.meta.field_errors import FieldError, Path, duplicate, invalid, required, too_long
+from nagaya.apiserver.meta.field_errors import FieldError, Path, duplicate, invalid, repeated, required, too_long
 from nagaya.apiserver.meta.status import JsonObject
 
 _DRIVERS: Final = Path("spec").child("drivers")
@@ -67,10 +67,11 @@ def _fixed(driver: JsonObject) -> JsonObject:
 
 def _topology_errors(keys: list[str], where: Path) -> list[FieldError]:
     errors: list[FieldError] = []
+    again = dict(repeated(keys))
     for position, key in enumerate(keys):
         if not key:
             errors.append(required(where))
-        if key in keys[:position]:
+        if position in again:
             errors.append(duplicate(where, key))
         errors += [invalid(where, key, problem) for problem in names.qualified_name(key)]
     return errors

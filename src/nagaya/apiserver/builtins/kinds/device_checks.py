@@ -16,6 +16,7 @@ from nagaya.apiserver.meta.field_errors import (
     duplicate,
     invalid,
     not_supported,
+    repeated,
     required,
     too_long,
     too_many,
@@ -199,13 +200,12 @@ def binding_conditions(given: JsonObject, where: Path) -> list[FieldError]:
     failed: list[str] = given.get("bindingFailureConditions") or []
     first, second = where.child("bindingConditions"), where.child("bindingFailureConditions")
     errors = each(wanted, 4, label_name, first) + each(failed, 4, label_name, second)
-    errors += [
-        duplicate(first.index(position), name) for position, name in enumerate(wanted) if name in wanted[:position]
-    ]
+    errors += [duplicate(first.index(position), name) for position, name in repeated(wanted)]
+    again, known = dict(repeated(failed)), set(wanted)
     for position, name in enumerate(failed):
-        if name in failed[:position]:
+        if position in again:
             errors.append(duplicate(second.index(position), name))
-        if name in wanted:
+        if name in known:
             detail = "bindingFailureConditions must not overlap with bindingConditions"
             errors.append(invalid(second.index(position), name, detail))
     if failed and not wanted:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nagaya.apiserver.meta import gostring
+
+_LONGEST: Final = 20  # digits, leading zeros included
 
 
 class IndexesError(ValueError):
@@ -23,12 +27,12 @@ def count(text: str, completions: int) -> int:
 
 def overlap(one: str, other: str, completions: int) -> int | None:
     """The first index that two texts have in common. Parts that cannot be read are passed over."""
-    first, second = _readable(one, completions), _readable(other, completions)
+    first, second = _readable(one, completions)[::-1], _readable(other, completions)[::-1]
     while first and second:
-        (low, high), (other_low, other_high) = first[0], second[0]
+        (low, high), (other_low, other_high) = first[-1], second[-1]
         if low <= other_high and other_low <= high:
             return max(low, other_low)
-        (first if low <= other_low else second).pop(0)
+        (first if low <= other_low else second).pop()
     return None
 
 
@@ -60,6 +64,6 @@ def _interval(text: str, completions: int) -> tuple[int, int]:
 def _index(text: str, completions: int) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise IndexesError(f"cannot convert string to integer for index: {gostring.quote(text)}")
-    if int(text) >= completions:
+    if len(text) > _LONGEST or int(text) >= completions:
         raise IndexesError(f"too large index: {gostring.quote(text)}")
     return int(text)

@@ -14,6 +14,7 @@ from nagaya.apiserver.meta.field_errors import (
     forbidden,
     invalid,
     not_supported,
+    repeated,
     required,
 )
 from nagaya.apiserver.meta.status import JsonObject
@@ -197,6 +198,8 @@ def _integer_problem(text: str) -> str:
 
 def validate_spread(constraints: Sequence[JsonObject], path: Path, rules: Rules) -> Iterator[FieldError]:
     """How evenly pods are spread over a topology."""
+    kinds = [(constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")) for constraint in constraints]
+    alike = {len(kinds) - 1 - position for position, _ in repeated(reversed(kinds))}
     for position, constraint in enumerate(constraints):
         where = path.index(position)
         skew, key = constraint.get("maxSkew") or 0, constraint.get("topologyKey") or ""
@@ -207,7 +210,7 @@ def validate_spread(constraints: Sequence[JsonObject], path: Path, rules: Rules)
             yield required(where.child("topologyKey"), "can not be empty")
         if action not in _ACTIONS:
             yield not_supported(where.child("whenUnsatisfiable"), action, _ACTIONS)
-        if any(_same_spread(constraint, other) for other in constraints[position + 1 :]):
+        if position in alike:
             yield duplicate(where.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
         yield from _validate_domains(constraint.get("minDomains"), action, where.child("minDomains"))
         for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
@@ -220,10 +223,6 @@ def validate_spread(constraints: Sequence[JsonObject], path: Path, rules: Rules)
             yield from _validate_label_keys(constraint, (), where)
         if not rules.any_spread_selector:
             yield from label_selector.validate(constraint.get("labelSelector"), where.child("labelSelector"))
-
-
-def _same_spread(one: JsonObject, other: JsonObject) -> bool:
-    return all(one.get(field) == other.get(field) for field in ("topologyKey", "whenUnsatisfiable"))
 
 
 def _validate_domains(least: Any, action: str, path: Path) -> Iterator[FieldError]:

@@ -25,6 +25,7 @@ from nagaya.apiserver.meta.field_errors import (
     forbidden,
     invalid,
     not_supported,
+    repeated,
     required,
     too_long,
     too_many,
@@ -120,8 +121,7 @@ def _repeated(devices: list[JsonObject], where: Path) -> list[FieldError]:
     ids = [device_id(device) for device in devices]
     return [
         FieldError(Cause.DUPLICATE, str(where.index(position)), OMITTED, _shown(found))
-        for position, found in enumerate(ids)
-        if found in ids[:position]
+        for position, found in repeated(ids)
     ]
 
 

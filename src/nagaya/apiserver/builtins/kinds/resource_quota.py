@@ -35,6 +35,7 @@ _EXISTS: Final = (
     "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
     "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
 )
+_MOST_REPORTED: Final = 1000
 _SELECTOR: Final = shape(
     "MatchExpressions=matchExpressions:[ScopeName=scopeName:s Operator=operator:s Values=values:p]"
 )
@@ -119,15 +120,22 @@ def _misfits(scope: str, hard: Mapping[str, str]) -> int:
     return sum(core_resources.is_standard_quota(name) and name not in allowed for name in hard)
 
 
+def _all_misfits(scopes: Sequence[str], spec: JsonObject) -> Mapping[str, int]:
+    """For each scope, how often it is reported to be about none of the limited resources."""
+    most = max(1, _MOST_REPORTED // max(1, len(scopes)))
+    return {scope: min(most, _misfits(scope, spec.get("hard") or {})) for scope in set(scopes)}
+
+
 def _scope_errors(spec: JsonObject) -> list[FieldError]:
     scopes: list[str] = spec.get("scopes") or []
     where = _SPEC.child("scopes")
     errors: list[FieldError] = []
+    misfit = invalid(where, scopes, "unsupported scope applied to resource")
+    misfits = _all_misfits(scopes, spec)
     for scope in scopes:
         if scope not in _SCOPES:
             errors.append(invalid(where, scopes, "unsupported scope"))
-        misfits = _misfits(scope, spec.get("hard") or {})
-        errors += [invalid(where, scopes, "unsupported scope applied to resource")] * misfits
+        errors += [misfit] * misfits[scope]
     return errors + [invalid(where, scopes, "conflicting scopes") for pair in _CONFLICTS if pair <= set(scopes)]
 
 
@@ -138,12 +146,16 @@ def _selector_errors(spec: JsonObject) -> list[FieldError]:
     where = _SPEC.child("scopeSelector", "matchExpressions")
     errors: list[FieldError] = []
     scopes = set()
-    for expression in selector.get("matchExpressions") or ():
+    expressions = selector.get("matchExpressions") or ()
+    misfits = _all_misfits([each.get("scopeName") or "" for each in expressions], spec)
+    if any(misfits.values()):
+        misfit = invalid_shape(where, _SELECTOR, selector, "unsupported scope applied to resource")
+    for expression in expressions:
         scope = expression.get("scopeName") or ""
         if scope not in _SCOPES:
             errors.append(invalid(where.child("scopeName"), scope, "unsupported scope"))
-        misfit = invalid_shape(where, _SELECTOR, selector, "unsupported scope applied to resource")
-        errors += [misfit] * _misfits(scope, spec.get("hard") or {})
+        if misfits[scope]:
+            errors += [misfit] * misfits[scope]
         errors += _operator_errors(expression, where)
         scopes.add(scope)
     given = spec.get("scopes")  # the real server shows the spec's scopes here, not the selector's

@@ -98,14 +98,14 @@ def _give_ports(service: JsonObject, reservation: Reservation) -> None:
     spec = service["spec"]
     ports: list[JsonObject] = spec.get("ports") or []
     given: dict[int, int] = {}
+    asked = {port["port"]: port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
     for position, port in enumerate(ports):
         mine = port.get("nodePort") or 0
         if not mine and not forms.allocates_node_ports(spec):
             continue
         number = port["port"]
         if number not in given:
-            wanted = next((each["nodePort"] for each in ports if each["port"] == number and each.get("nodePort")), 0)
-            given[number] = port["nodePort"] = _port(service, position, wanted, reservation)
+            given[number] = port["nodePort"] = _port(service, position, asked.get(number, 0), reservation)
         elif not mine:
             port["nodePort"] = given[number]
         elif mine != given[number]:

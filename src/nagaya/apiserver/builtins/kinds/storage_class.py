@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nagaya.apiserver.builtins.kinds.ordered_strategy import OrderedStrategy, Step, immutable
 from nagaya.apiserver.meta import names
-from nagaya.apiserver.meta.field_errors import FieldError, Path, duplicate, invalid, not_supported, required, too_long
+from nagaya.apiserver.meta.field_errors import (
+    FieldError,
+    Path,
+    duplicate,
+    invalid,
+    not_supported,
+    repeated,
+    required,
+    too_long,
+)
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
 
@@ -16,6 +26,7 @@ _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
 _TOPOLOGIES: Final = Path("allowedTopologies")
 _MOST_PARAMETERS: Final = 512
 _LARGEST_PARAMETERS: Final = 256 * 1024
+_MOST_REPEATED: Final = 10  # errors about the same term
 
 
 class StorageClassStrategy(OrderedStrategy):
@@ -87,25 +98,22 @@ def parameter_errors(parameters: Mapping[str, str], where: Path, *, needed: bool
 def _topology_errors(terms: Sequence[JsonObject]) -> list[FieldError]:
     errors: list[FieldError] = []
     # The real server compares each term with as many empty ones as there are terms, before those that came before it.
-    seen: list[dict[str, set[str]]] = [{} for _ in terms]
+    seen: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
     for position, term in enumerate(terms):
         where = _TOPOLOGIES.index(position).child("matchLabelExpressions")
-        meant: dict[str, set[str]] = {}
+        meant: dict[str, frozenset[str]] = {}
         for each, expression in enumerate(term.get("matchLabelExpressions") or ()):
             place = where.index(each)
             values: list[str] = expression.get("values") or []
             key: str = expression.get("key") or ""
             if not values:
                 errors.append(required(place.child("values")))
-            errors += [
-                duplicate(place.child("values").index(index), value)
-                for index, value in enumerate(values)
-                if value in values[:index]
-            ]
+            errors += [duplicate(place.child("values").index(index), value) for index, value in repeated(values)]
             errors += [invalid(place.child("key"), key, problem) for problem in names.qualified_name(key)]
             if key in meant:
                 errors.append(duplicate(place.child("key"), key))
-            meant[key] = set(values)
-        errors += [duplicate(where, "") for other in seen if other == meant]
-        seen.append(meant)
+            meant[key] = frozenset(values)
+        whole = frozenset(meant.items())
+        errors += [duplicate(where, "")] * min(seen[whole], _MOST_REPEATED)
+        seen[whole] += 1
     return errors

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.apiserver.registry.call import WARNINGS
 
 
 class _File(NamedTuple):
@@ -51,14 +53,17 @@ def _files(source: JsonObject) -> list[_File]:
 
 
 def _told(name: str, what: str, files: Sequence[_File]) -> Iterator[str]:
-    seen: list[_File] = []
-    for file in files:
-        mine = _File(file.path.rstrip("/"), file.source)
-        for other in seen:
-            if mine.path and other.path and _hides(mine.path, other.path):
-                yield f"volume {name} ({what}): overlapping paths: {mine} with {other}"
-        seen.append(mine)
+    files = [_File(file.path.rstrip("/"), file.source) for file in files]
+    for later, earlier in sorted(islice(_pairs([file.path for file in files]), WARNINGS)):
+        yield f"volume {name} ({what}): overlapping paths: {files[later]} with {files[earlier]}"
 
 
-def _hides(one: str, other: str) -> bool:
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+def _pairs(paths: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The positions of every two paths of which one is the other or leads to it; the later one comes first."""
+    above: list[tuple[str, int]] = []
+    for folder, position in sorted((f"{path}/", position) for position, path in enumerate(paths) if path):
+        # What lies below a path follows it at once in this order.
+        while above and not folder.startswith(above[-1][0]):
+            above.pop()
+        yield from ((max(position, other), min(position, other)) for _, other in above)
+        above.append((folder, position))

@@ -1,0 +1,321 @@
+"""No request costs more than in proportion to its size, so that no client can stall the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from nagaya.apiserver.authn.user import User
+from nagaya.apiserver.server import ApiServer, Config
+from nagaya.apiserver.web.request import Request
+from nagaya.world import World
+from support.cpu import MOST, cpu_seconds, growth
+from support.in_process import ADMIN, Api, MovingClock
+
+JSON = "application/json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+PATCHED = "/apis/apps/v1/namespaces/default/deployments/patched"
+CUSTOM = "/apis/example.com/v1/namespaces/default/things"
+_DEEP_DEFAULT = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "b": {
+                "type": "array",
+                "default": [{}] * 50,
+                "items": {"type": "object", "properties": {"c": {"type": "string", "default": "c" * 1000}}},
+            }
+        },
+    },
+}
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    clock = MovingClock()
+    users = {
+        "admin": ADMIN,
+        "nobody": User("nobody", groups=("system:authenticated",)),
+        "editor": User("editor", groups=("system:authenticated",)),
+    }
+    server = await ApiServer.start(Config(tokens=users), World(clock=clock))
+    found = Api(server, clock)
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "editor"}
+    binding = {"metadata": {"name": "editor"}, "roleRef": role, "subjects": [subject]}
+    await found.create("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", binding)
+    await found.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
+    yield found
+    await server.stop()
+
+
+def definition() -> dict[str, Any]:
+    """A kind whose values are checked against many alternatives, and whose items have large defaults."""
+    alternatives = [{"pattern": f"^x{number}$"} for number in range(50)]
+    properties = {
+        "any": {"type": "array", "items": {"type": "string", "anyOf": alternatives}},
+        "filled": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"a": {"type": "string", "default": "a" * 10_000}}},
+        },
+        "deep": _DEEP_DEFAULT,
+        "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "text": {"type": "string"},
+    }
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    return {"metadata": {"name": "things.example.com"}, "spec": spec}
+
+
+class Attack(NamedTuple):
+    """A request of some size."""
+
+    method: str
+    path: str
+    body: Any = None
+    user: str = "admin"
+    kind: str = JSON
+
+
+def _custom(**members: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generateName": "x"}, **members}
+
+
+def _pod(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"generateName": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+def _config_map(**metadata: Any) -> Attack:
+    return Attack("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"generateName": "x", **metadata}})
+
+
+def _projected(files: list[str]) -> Attack:
+    sources = [{"secret": {"name": f"s{at}", "items": [{"key": "k", "path": path}]}} for at, path in enumerate(files)]
+    volumes = [{"name": "v", "projected": {"sources": sources}}]
+    return Attack("POST", "/api/v1/namespaces/default/pods", _pod(volumes=volumes))
+
+
+def _role(size: int, user: str, **rule: Any) -> Attack:
+    values = {member: [f"{member}{at}" for at in range(size)] for member in ("verbs", "resources", "apiGroups")}
+    body = {"metadata": {"generateName": "x"}, "rules": [{**values, **rule}]}
+    return Attack("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", body, user)
+
+
+def _request(usages: list[str]) -> Attack:
+    spec = {"request": "LS0t", "signerName": "a.b/c", "usages": usages}
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    return Attack("POST", path, {"metadata": {"generateName": "x"}, "spec": spec})
+
+
+def _containers(names: list[str], **more: Any) -> dict[str, Any]:
+    containers = [{"name": name, "image": "j"} for name in names]
+    return _deployment({"containers": containers, **more})
+
+
+def _deployment(spec: dict[str, Any]) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    return {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+
+
+def _directed(size: int) -> Attack:
+    directives = [{"name": f"n{at}", "$patch": "delete"} for at in range(size // 2)]
+    added = [{"name": f"m{at}", "image": "i"} for at in range(size)]
+    order = [{"name": f"m{at}"} for at in range(size)]
+    spec = {"containers": [*directives, *added], "$setElementOrder/containers": order}
+    return Attack("PATCH", PATCHED, _deployment(spec), kind=STRATEGIC)
+
+
+def _managed(size: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "manager": f"m{at}",
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {f"f:k{at}": {}}},
+        }
+        for at in range(size)
+    ]
+
+
+def _owners(size: int, *, same: bool = False, **more: Any) -> list[dict[str, Any]]:
+    owners = [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u" if same else f"u{at}"} for at in range(size)]
+    return [{**owner, **more} for owner in owners]
+
+
+def _ports(size: int) -> Attack:
+    ports = [{"containerPort": 80, "hostPort": at + 1, "hostIP": f"10.0.0.{at % 250}"} for at in range(size)]
+    return Attack(
+        "POST", "/api/v1/namespaces/default/pods", _pod(containers=[{"name": "c", "image": "i", "ports": ports}])
+    )
+
+
+def _selected(selector: str) -> Attack:
+    return Attack("GET", f"/api/v1/configmaps?{selector}")
+
+
+ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
+    "a long path below /openapi": (20_000, lambda n: Attack("GET", "/openapi/" + "a/" * n, user="nobody")),
+    "a long path below /openapi/v3": (20_000, lambda n: Attack("GET", "/openapi/v3/" + "a/" * n, user="nobody")),
+    "owner references": (2000, lambda n: _config_map(ownerReferences=_owners(n))),
+    "the same owner reference": (2000, lambda n: _config_map(ownerReferences=_owners(n, same=True))),
+    "owner references that all control": (2000, lambda n: _config_map(ownerReferences=_owners(n, controller=True))),
+    "managed fields": (1000, lambda n: _config_map(managedFields=_managed(n))),
+    "a role of verbs, resources and groups": (40, lambda n: _role(n, "editor")),
+    "a role of what the user has": (
+        200,
+        lambda n: _role(n, "editor", resources=["pods"] * n, apiGroups=[""] * n, verbs=["get"] * n),
+    ),
+    "a role of names": (100, lambda n: _role(n, "editor", resourceNames=[f"n{at}" for at in range(n)])),
+    "usages that are repeated": (1000, lambda n: _request(["client auth"] * n)),
+    "usages that do not exist": (1000, lambda n: _request([f"u{at}" for at in range(n)])),
+    "projected files": (500, lambda n: _projected([f"p{at}" for at in range(n)])),
+    "projected files in each other": (500, lambda n: _projected(["a/" * (at % 50) + "a" for at in range(n)])),
+    "host ports": (1000, _ports),
+    "a strategic merge of other items": (
+        350,
+        lambda n: Attack("PATCH", PATCHED, _containers([f"m{at}" for at in range(n)]), kind=STRATEGIC),
+    ),
+    "a strategic merge of the same items backwards": (
+        350,
+        lambda n: Attack("PATCH", PATCHED, _containers([f"n{at}" for at in reversed(range(n))]), kind=STRATEGIC),
+    ),
+    "a strategic merge that deletes": (350, _directed),
+    "a value with many alternatives": (500, lambda n: Attack("POST", CUSTOM, _custom(any=["q"] * n))),
+    "labels that must not be": (2000, lambda n: _selected("labelSelector=" + ",".join(f"!k{i}" for i in range(n)))),
+    "values that a label must not have": (
+        1500,
+        lambda n: _selected("labelSelector=" + ",".join(f"a!=k{i}" for i in range(n))),
+    ),
+    "names that must not be": (
+        500,
+        lambda n: _selected("fieldSelector=" + ",".join(f"metadata.name!=k{i}" for i in range(n))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+async def test_cost_grows_no_faster_than_the_request(api: Api, name: str) -> None:
+    size, attack = ATTACKS[name]
+
+    async def cost(size: int) -> float:
+        asked = attack(size)
+        if asked.path == PATCHED:
+            await prepare(api, size)
+        request = ask(asked)
+
+        async def go() -> None:
+            response = await api.server.handle(request)
+            assert response.status < 500, response.body
+            await api.server.settled()
+
+        return await cpu_seconds(go)
+
+    factor = await growth(cost, size)
+
+    assert factor <= MOST, f"four times the size costs {factor:.0f} times as much"
+
+
+async def prepare(api: Api, size: int) -> None:
+    """A deployment with so many containers."""
+    await api.ask("DELETE", PATCHED)
+    body = {"metadata": {"name": "patched"}, **_containers([f"n{at}" for at in range(size)])}
+    await api.create(PATCHED.rpartition("/")[0], body)
+
+
+def ask(attack: Attack) -> Request:
+    headers = {"Authorization": f"Bearer {attack.user}", "Content-Type": attack.kind}
+    body = b"" if attack.body is None else json.dumps(attack.body).encode()
+    return Request.make(attack.method, attack.path, body, headers)
+
+
+async def test_a_long_selector_costs_no_more_for_each_object(api: Api) -> None:
+    """A list compares every object with the selector, so it must not go through all of it each time."""
+    for number in range(30):
+        await api.config_map(f"c{number}", labels={"a": "b"})
+    selectors = [
+        "labelSelector=" + ",".join(f"!k{at}" for at in range(4000)),
+        "labelSelector=a notin (" + ",".join(f"k{at}" for at in range(4000)) + ")",
+        "labelSelector=" + ",".join(f"a!=k{at}" for at in range(4000)),
+        "fieldSelector=" + ",".join(f"metadata.name!=k{at}" for at in range(2500)),
+    ]
+    for selector in selectors:
+
+        async def cost(namespace: str, selector: str = selector) -> float:
+            path = f"/api/v1/namespaces/{namespace}/configmaps?{selector}"
+            return min([await cpu_seconds(lambda: api.ask("GET", path)) for _ in range(2)])
+
+        assert await cost("default") < 3 * await cost("none") + 0.05, selector[:30]
+
+
+async def test_an_object_is_not_stored_if_its_defaults_make_it_too_large(api: Api) -> None:
+    for members in ({"filled": [{}] * 20_000}, {"deep": [{}] * 1000}, {"filled": [{}] * 160}):
+        code, answer = await api.ask("POST", CUSTOM, _custom(**members))
+
+        assert (code, answer["reason"]) == (413, "RequestEntityTooLarge")
+        assert "etcdserver: request is too large" in answer["message"]
+
+    code, _ = await api.ask("POST", CUSTOM, _custom(filled=[{}] * 100))
+    assert code == 201
+
+
+async def test_an_object_has_at_most_one_and_a_half_mebibytes_whoever_changes_it(api: Api) -> None:
+    def custom(size: int) -> dict[str, Any]:
+        return {"apiVersion": "example.com/v1", "kind": "Thing", "text": "x" * size}
+
+    def config_map(size: int) -> dict[str, Any]:
+        owners = [{**_owners(1, name="x" * 1000)[0], "uid": f"u{at}"} for at in range(size // 1070)]
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"ownerReferences": owners}}
+
+    small, large = 1_300_000, 1_600_000
+    for path, sized in ((CUSTOM, custom), ("/api/v1/namespaces/default/configmaps", config_map)):
+
+        def named(size: int, sized: Callable[[int], dict[str, Any]] = sized, **metadata: Any) -> dict[str, Any]:
+            body = sized(size)
+            return {**body, "metadata": {"name": "big", **body.get("metadata", {}), **metadata}}
+
+        made = await api.create(path, named(small))
+        version = made["metadata"]["resourceVersion"]
+        refused = [
+            await api.ask("POST", path, named(large, name="other")),
+            await api.ask("PUT", f"{path}/big", named(large, resourceVersion=version)),
+            await api.ask("PATCH", f"{path}/big", named(large), kind="application/merge-patch+json"),
+            await api.ask("PATCH", f"{path}/big?fieldManager=a&force=true", named(large), kind=APPLY),
+            await api.ask("PATCH", f"{path}/new?fieldManager=a", named(large, name="new"), kind=APPLY),
+        ]
+
+        assert [(code, answer["reason"]) for code, answer in refused] == [(413, "RequestEntityTooLarge")] * 5
+        assert (await api.must(f"{path}/big"))["metadata"]["resourceVersion"] == version
+        assert await api.get(f"{path}/new") is None
+
+
+async def test_an_object_of_the_greatest_size_can_be_deleted(api: Api) -> None:
+    """The mark of deletion makes it larger than the limit."""
+    metadata = {"name": "full", "finalizers": ["example.com/stay"]}
+    path = f"{CUSTOM}/full"
+    made = await api.create(CUSTOM, {**_custom(text="x"), "metadata": metadata})
+    room = 3 * 512 * 1024 - len(json.dumps(made, separators=(",", ":")))
+    code, _ = await api.ask("PATCH", path, {"text": "x" * (room + 20)}, kind="application/merge-patch+json")
+    assert code == 413
+    await api.merge(path, {"text": "x" * (room - 20)})
+
+    await api.delete(path)
+    assert (await api.must(path))["metadata"]["deletionTimestamp"]
+    await api.merge(path, {"metadata": {"finalizers": []}})
+    assert await api.get(path) is None
+
+
+async def test_an_answer_lists_errors_only_up_to_a_size(api: Api) -> None:
+    response = await api.server.handle(ask(_request([f"u{at}" for at in range(8000)])))
+
+    assert response.status == 422
+    assert len(response.body) < 4 * 1024 * 1024
+    assert b"further errors are not shown" in response.body
