@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any, NamedTuple
@@ -10,10 +11,11 @@ import pytest
 
 from nagaya.apiserver.authn.user import User
 from nagaya.apiserver.server import ApiServer, Config
+from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.request import Request
 from nagaya.world import World
 from support.cpu import MOST, cpu_seconds, growth
-from support.in_process import ADMIN, Api, MovingClock
+from support.in_process import ADMIN, Api, MovingClock, owner
 
 JSON = "application/json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -162,6 +164,26 @@ def _selected(selector: str) -> Attack:
     return Attack("GET", f"/api/v1/configmaps?{selector}")
 
 
+def _key_pair(lines: int) -> Attack:
+    pem = base64.b64encode(b"-----BEGIN a:b-----\n" * lines).decode()
+    body = {"metadata": {"generateName": "x"}, "type": "kubernetes.io/tls", "data": {"tls.crt": pem, "tls.key": pem}}
+    return Attack("POST", "/api/v1/namespaces/default/secrets", body)
+
+
+def _scopes(size: int) -> Attack:
+    expressions = [{"scopeName": "BestEffort", "operator": "Exists"} for _ in range(size)]
+    spec = {"hard": {"services": "1"}, "scopeSelector": {"matchExpressions": expressions}}
+    return Attack("POST", "/api/v1/namespaces/default/resourcequotas", {"metadata": {"name": "x"}, "spec": spec})
+
+
+def _spread(size: int) -> Attack:
+    constraints = [
+        {"maxSkew": 1, "topologyKey": f"k{at}", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+        for at in range(size)
+    ]
+    return Attack("POST", "/api/v1/namespaces/default/pods", _pod(topologySpreadConstraints=constraints))
+
+
 ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "a long path below /openapi": (20_000, lambda n: Attack("GET", "/openapi/" + "a/" * n, user="nobody")),
     "a long path below /openapi/v3": (20_000, lambda n: Attack("GET", "/openapi/v3/" + "a/" * n, user="nobody")),
@@ -180,6 +202,9 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "projected files": (500, lambda n: _projected([f"p{at}" for at in range(n)])),
     "projected files in each other": (500, lambda n: _projected(["a/" * (at % 50) + "a" for at in range(n)])),
     "host ports": (1000, _ports),
+    "blocks of a key pair that look like headers": (2000, _key_pair),
+    "scopes of a quota": (500, _scopes),
+    "spread constraints": (500, _spread),
     "a strategic merge of other items": (
         350,
         lambda n: Attack("PATCH", PATCHED, _containers([f"m{at}" for at in range(n)]), kind=STRATEGIC),
@@ -254,6 +279,19 @@ async def test_a_long_selector_costs_no_more_for_each_object(api: Api) -> None:
             return min([await cpu_seconds(lambda: api.ask("GET", path)) for _ in range(2)])
 
         assert await cost("default") < 3 * await cost("none") + 0.05, selector[:30]
+
+
+async def test_an_owner_is_read_once_however_often_it_is_named(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = await api.config_map("owner")
+    uids = [(await api.config_map(f"c{at}"))["metadata"]["uid"] for at in range(20)]
+    owners = [{**owner(mine), "uid": uid} for uid in [mine["metadata"]["uid"], *uids]]
+    read: list[str] = []
+    original = Record.object
+    monkeypatch.setattr(Record, "object", lambda record: read.append(record.key) or original(record))
+
+    await api.config_map("owned", owners=owners)
+
+    assert 0 < read.count("default/owner") < 5
 
 
 async def test_an_object_is_not_stored_if_its_defaults_make_it_too_large(api: Api) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import orjson
+
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
 from nagaya.apiserver.selectors.labels import LabelSelector
@@ -30,12 +32,13 @@ def aggregated_rules(role: JsonObject, roles: Iterable[JsonObject]) -> list[Json
     others = sorted(
         (each for each in roles if each["metadata"]["name"] != own), key=lambda each: each["metadata"]["name"]
     )
-    rules: list[JsonObject] = []
+    rules: dict[bytes, JsonObject] = {}
     for selector in selectors(role):
         for other in others:
             if selector.matches(other["metadata"].get("labels")):
-                rules += [rule for rule in other.get("rules") or () if rule not in rules]
-    return rules
+                for rule in other.get("rules") or ():
+                    rules.setdefault(orjson.dumps(rule, option=orjson.OPT_SORT_KEYS), rule)
+    return list(rules.values())
 
 
 def needs_update(role: JsonObject, rules: list[JsonObject]) -> bool:

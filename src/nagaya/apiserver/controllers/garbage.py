@@ -108,7 +108,8 @@ class GarbageCollector:
     async def _judge(self, resource: Resource, metadata: JsonObject) -> None:
         """Keep an object with an owner, tidy its references, delete it if it has none left."""
         references = metadata.get("ownerReferences") or ()
-        states = [(each, self._state(each, metadata, resource)) for each in references]
+        known: dict[tuple[str, str], JsonObject | None] = {}
+        states = [(each, self._state(each, metadata, resource, known)) for each in references]
         found = {state for _, state in states}
         namespace, uid = metadata.get("namespace") or "", metadata["uid"]
         if not references:
@@ -135,7 +136,14 @@ class GarbageCollector:
             policy = "Foreground"
         await self._api.delete(resource.group_resource, namespace, metadata["name"], uid=uid, propagation=policy)
 
-    def _state(self, reference: JsonObject, metadata: JsonObject, resource: Resource) -> Owner:
+    def _state(
+        self,
+        reference: JsonObject,
+        metadata: JsonObject,
+        resource: Resource,
+        known: dict[tuple[str, str], JsonObject | None],
+    ) -> Owner:
+        """What has become of an owner. Those that were looked at are `known`: references may name one many times."""
         if self._ownership.is_gone(reference.get("uid") or ""):
             return Owner.ABSENT
         owner = self._resource(reference)
@@ -144,11 +152,11 @@ class GarbageCollector:
         if owner.namespaced and not resource.namespaced:
             return Owner.UNKNOWN  # a namespaced owner of a cluster-scoped object cannot be looked up
         key = owner.key(metadata.get("namespace") or "", reference.get("name") or "")
-        record = self._backend.store.get(owner.table, key)
-        if record is None:
-            return Owner.ABSENT
-        found = record.object()["metadata"]
-        if found["uid"] != reference.get("uid"):
+        if (owner.table, key) not in known:
+            record = self._backend.store.get(owner.table, key)
+            known[owner.table, key] = None if record is None else record.object()["metadata"]
+        found = known[owner.table, key]
+        if found is None or found["uid"] != reference.get("uid"):
             return Owner.ABSENT
         return Owner.WAITING if _waits(found) else Owner.SOLID
 

@@ -17,6 +17,8 @@ from nagaya.apiserver.meta import gostring
 
 OPERATIONS_LIMIT: Final = 10_000
 COPY_LIMIT: Final = 3 * 1024 * 1024
+MOVED_LIMIT: Final = 100_000_000
+"""How many items of lists and maps all operations together may copy. After each `copy` they start anew."""
 
 _MEMBERS: Final = frozenset({"op", "path", "from", "value"})
 _INDEX: Final = re.compile("[+-]?[0-9]+")
@@ -88,13 +90,14 @@ def apply(document: Any, operations: Sequence[Any], *, copy_limit: int = COPY_LI
 class _Patching:
     """A document while operations are applied to it."""
 
-    __slots__ = ("_copied", "_limit", "_owned", "root")
+    __slots__ = ("_copied", "_limit", "_moved", "_owned", "root")
 
     def __init__(self, document: Any, copy_limit: int) -> None:
         self.root = document
         # Containers made for this patch, which may be written to. Kept alive, so that an id is never used twice.
         self._owned: dict[int, Any] = {}
         self._copied = 0
+        self._moved = 0
         self._limit = copy_limit
 
     def run(self, operation: dict[str, Any]) -> None:
@@ -230,6 +233,9 @@ class _Patching:
     def _own(self, container: Any) -> Any:
         if id(container) in self._owned:
             return container
+        self._moved += len(container)
+        if self._moved > MOVED_LIMIT:
+            raise JsonPatchError("the operations change long lists and maps too often")
         copied = container.copy()
         self._owned[id(copied)] = copied
         return copied

@@ -219,3 +219,13 @@ def test_neither_the_document_nor_the_patch_ever_changes(document: Any, operatio
         first = json_patch.apply(document, operations)
         assert json_patch.apply(document, operations) == first
     assert (document, operations) == kept
+
+
+def test_operations_cannot_copy_long_lists_again_and_again() -> None:
+    document = {"items": ["a"] * 200_000, "x": "y"}
+    copies = [{"op": "copy", "from": "/x", "path": "/items/-"}]
+
+    with pytest.raises(JsonPatchError, match="change long lists and maps too often"):
+        json_patch.apply(document, copies * 1000)
+
+    assert len(json_patch.apply(document, copies * 10)["items"]) == 200_010

@@ -12,9 +12,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
-_BLOCK: Final = re.compile(
-    rb"(?:^|\n)-----BEGIN ([^\n]*?)-----[ \t\r]*\n(?:[^\n:]*:[^\n]*\n)*([^-:]*?)-----END \1-----[ \t\r]*(?=\n|$)"
-)
+_BEGIN: Final = re.compile(rb"^-----BEGIN ([^\n]*)-----[ \t\r]*\n", re.MULTILINE)
+_HEADERS: Final = re.compile(rb"(?:[^\n:]*+:[^\n]*+\n)*+")
+_BODY: Final = re.compile(rb"([^-:]*+)-----END ([^\n]*)-----[ \t\r]*(?=\n|\Z)")
+_LONGEST_CHECKED: Final = 2600  # bytes of a key of 4096 bits, whose primes take a fifth of a second to check
 _CERTIFICATE: Final = "CERTIFICATE"
 _KEYS: Final = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
 
@@ -34,9 +35,22 @@ def problem(certificate: str, key: str) -> str:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[str, bytes]]:
-    for found in _BLOCK.finditer(data):
+    end = body_start = 0
+    body: re.Match[bytes] | None = None
+    for begin in _BEGIN.finditer(data):
+        if begin.start() < end:
+            continue
+        if begin.end() > body_start:
+            # What looks like the beginning of a block may be a header of the one before: both have the same body.
+            headers = _HEADERS.match(data, begin.end())
+            assert headers is not None
+            body_start = headers.end()
+            body = _BODY.match(data, body_start)
+        if body is None or body[2] != begin[1]:
+            continue
+        end = body.end()
         try:
-            yield found[1].decode("utf-8", "replace"), a2b_base64(b"".join(found[2].split()), strict_mode=True)
+            yield begin[1].decode("utf-8", "replace"), a2b_base64(b"".join(body[1].split()), strict_mode=True)
         except ValueError:
             continue  # Go skips blocks that are no base64
 
@@ -72,7 +86,8 @@ def _mismatch(certificate: bytes, key: bytes) -> str:
     except (ValueError, UnsupportedAlgorithm):
         return "x509: malformed certificate"
     try:
-        mine = load_der_private_key(key, None).public_key()
+        unchecked = len(key) > _LONGEST_CHECKED
+        mine = load_der_private_key(key, None, unsafe_skip_rsa_key_validation=unchecked).public_key()
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls: failed to parse private key"
     kind = next((each for each in _KEYS if isinstance(public, each)), None)
