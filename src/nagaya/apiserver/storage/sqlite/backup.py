@@ -13,9 +13,13 @@ from pathlib import Path
 import apsw
 
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
+from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.failures import open_failure
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
+from nagaya.apiserver.storage.sqlite.loading import load
+from nagaya.apiserver.storage.sqlite.migration import migrate
 from nagaya.apiserver.storage.sqlite.opening import check_database, synchronise
+from nagaya.world import SystemClock
 
 _OWNER_ONLY = 0o600
 _BUSY_MILLISECONDS = 5000
@@ -70,9 +74,11 @@ def _vacuum_into(source: Path, partial: Path) -> None:
 
 
 def _verify(partial: Path) -> None:
-    connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READONLY)
+    connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         check_database(connection, partial, thorough=True)
+        migrate(connection, partial)
+        load(connection, partial, Retention(), SystemClock())
     except CorruptData as error:
         raise StorageFailure(f"the copy is not intact: {error.finding}. Check the disk of the backup") from error
     finally:

@@ -6,14 +6,15 @@ an exception that left nothing behind. It also does all checkpoints, when its ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 import orjson
 
 from nagaya.apiserver.storage.event import Event
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, checksum
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, added, checksum, seal
+from nagaya.apiserver.storage.sqlite.loading import Loaded
 
 _PRAGMAS = """
 PRAGMA synchronous = FULL;
@@ -22,6 +23,7 @@ PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA temp_store = MEMORY;
 """
+_REMOVE = "DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?)) RETURNING checksum"
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_PAGES = 2000  # of the log, when there is nothing else to do
 _CHECKPOINT_OVERDUE = 4000  # of the log, whatever there is to do
@@ -48,11 +50,14 @@ def connect(path: Path, vfs: str | None = None) -> apsw.Connection:
 class Database:
     """A log of events on disk. Not for two threads at once."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, table_ids: Mapping[str, int]) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, loaded: Loaded) -> None:
         self.path = path
         self._connection = connection
-        self._table_ids = dict(table_ids)
-        self._next_table_id = max(table_ids.values(), default=0) + 1
+        self._table_ids = dict(loaded.table_ids)
+        self._next_table_id = max(self._table_ids.values(), default=0) + 1
+        self._identity = loaded.identity
+        self._compacted = loaded.contents.history.compacted
+        self._digest = loaded.digest
         self._pages_at_checkpoint = self._pages_written()
         self._vacuum = False
 
@@ -60,6 +65,8 @@ class Database:
         """Add events and remove garbage, all or nothing."""
         new_tables: dict[str, int] = {}
         rows = [self._row(event, written_at, new_tables) for event in events]
+        digest = added(self._digest, *(row[5] for row in rows))
+        facts = {}
         connection = self._connection
         if connection.in_transaction:  # a failing disk did not even let the last one be undone
             connection.execute("ROLLBACK")
@@ -70,15 +77,21 @@ class Database:
             if rows:
                 connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             if compacted is not None:
-                connection.execute("UPDATE facts SET value = ? WHERE name = ?", (compacted, COMPACTED))
+                facts[COMPACTED] = compacted
+                digest = added(digest, seal(self._identity, compacted), -seal(self._identity, self._compacted))
             if garbage:
                 revisions = orjson.dumps(garbage).decode()
-                connection.execute("DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?))", (revisions,))
+                removed = connection.execute(_REMOVE, (revisions,))
+                digest = added(digest, *(-check for (check,) in removed))
+            facts[DIGEST] = digest
+            connection.executemany("UPDATE facts SET value = ? WHERE name = ?", [(facts[n], n) for n in facts])
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        self._digest = digest
+        self._compacted = self._compacted if compacted is None else compacted
         self._table_ids.update(new_tables)
         self._next_table_id += len(new_tables)
         self._vacuum = self._vacuum or bool(garbage)
@@ -129,7 +142,8 @@ class Database:
         value: bytes | None = event.result.value
         if deleted and event.previous is not None and value is event.previous.value:
             value = None
-        return revision, number, key, deleted, written_at, checksum(revision, key, value), value
+        check = checksum(self._identity, event.table, revision, key, deleted, written_at, value)
+        return revision, number, key, deleted, written_at, check, value
 
     def _log_pages(self) -> int:
         return self._pages_written() - self._pages_at_checkpoint

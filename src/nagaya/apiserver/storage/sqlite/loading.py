@@ -18,7 +18,7 @@ from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.failures import RESTORE
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, checksum
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, IDENTITY, added, checksum, seal
 from nagaya.apiserver.storage.table import Table
 from nagaya.world import Clock
 
@@ -35,21 +35,24 @@ _decode = msgspec.json.Decoder(_Object).decode
 
 
 class Loaded(msgspec.Struct, frozen=True, eq=False):
-    """What a database holds: contents, the numbers of its tables, and rows that an interrupted compaction left
-    behind.
+    """What a database holds: contents, the numbers of its tables, rows that an interrupted compaction left behind,
+    and what proves that nothing is missing.
     """
 
     contents: Contents
     table_ids: dict[str, int]
     garbage: list[int]
+    identity: int
+    digest: int
 
 
 def load(connection: apsw.Connection, path: Path, retention: Retention, clock: Clock) -> Loaded:
-    """Read everything. Raises `CorruptData` at the first row that is not what was written."""
-    row = connection.execute("SELECT value FROM facts WHERE name = ?", (COMPACTED,)).fetchone()
-    if row is None:
-        raise CorruptData(path, "it does not say up to where its history is compacted", RESTORE)
-    compacted = row[0]
+    """Read everything. Raises `CorruptData` at the first row that is not what was written, and if any is missing."""
+    facts: dict[str, int] = dict(connection.execute("SELECT name, value FROM facts"))
+    if missing := {COMPACTED, IDENTITY, DIGEST} - facts.keys():
+        raise CorruptData(path, f"it lacks the fact {', '.join(sorted(missing))}", RESTORE)
+    compacted, identity = facts[COMPACTED], facts[IDENTITY]
+    digest = seal(identity, compacted)
     contents = Contents(retention, max(FIRST_REVISION, compacted), compacted)
     names: dict[int, str] = dict(connection.execute("SELECT id, name FROM tables"))
     tables: dict[int, Table] = {number: contents.table(name) for number, name in names.items()}
@@ -60,8 +63,9 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
     )
     for revision, number, key, deleted, written_at, check, value in rows:
         table = tables.get(number)
-        if table is None or check != checksum(revision, key, value):
+        if table is None or check != checksum(identity, table.name, revision, key, deleted, written_at, value):
             raise CorruptData(path, f"row {revision} ({names.get(number)} {key!r}) is damaged", RESTORE)
+        digest = added(digest, check)
         previous = table.records.get(key)
         if previous is not None:
             key = previous.key
@@ -87,9 +91,11 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
         contents.history.append(event)
         contents.history.mark(revision, ages.monotonic(written_at))
         contents.revision = revision
+    if digest != facts[DIGEST]:
+        raise CorruptData(path, "rows that were written are missing from it, or removed ones are there again", RESTORE)
     for table in tables.values():
         table.keys.extend(sorted(table.records))
-    return Loaded(contents, {name: number for number, name in names.items()}, garbage)
+    return Loaded(contents, {name: number for number, name in names.items()}, garbage, identity, digest)
 
 
 def _deletion(revision: int, table: Table, key: str, previous: Record | None, value: bytes | None) -> Event:

@@ -24,9 +24,17 @@ from nagaya.apiserver.storage.errors import (
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure
-from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, Files
+from nagaya.apiserver.storage.sqlite.layout import (
+    APPLICATION_ID,
+    OLDEST_SCHEMA,
+    PAGE_SIZE,
+    SCHEMA,
+    SCHEMA_VERSION,
+    Files,
+)
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
+from nagaya.apiserver.storage.sqlite.migration import initialise, migrate
 from nagaya.world import Clock
 
 _MAGIC = b"SQLite format 3\x00"
@@ -110,10 +118,12 @@ def create_database(path: Path, vfs: str | None = None) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+        pragmas = f"PRAGMA page_size = {PAGE_SIZE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"
+        connection.execute(pragmas)
         with connection:
             connection.execute(SCHEMA)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            initialise(connection)
     finally:
         connection.close()
 
@@ -164,9 +174,10 @@ def _connect_and_load(
         connection = connect(path, vfs)
         try:
             check_database(connection, path, thorough=check)
+            migrate(connection, path)
             loaded = load(connection, path, retention, clock)
             _close_to_others(path)
-            return Database(connection, path, loaded.table_ids), loaded
+            return Database(connection, path, loaded), loaded
         except BaseException:
             connection.close()
             raise
@@ -201,5 +212,5 @@ def _check_version(path: Path, version: int) -> None:
     if version > SCHEMA_VERSION:
         finding = f"it was written by a newer version of Nagaya (schema {version}; this one knows {SCHEMA_VERSION})"
         raise NewerData(path, finding, "Start the newer version, or restore a backup made by this one")
-    if version < SCHEMA_VERSION:
+    if version < OLDEST_SCHEMA:
         raise CorruptData(path, f"it has no known schema version ({version})", RESTORE)

@@ -20,11 +20,12 @@ import apsw
 
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPermitted, DataRefused, ForeignData
 from nagaya.apiserver.storage.history import Retention
-from nagaya.apiserver.storage.sqlite.database import connect
+from nagaya.apiserver.storage.sqlite.database import Database, connect
 from nagaya.apiserver.storage.sqlite.failures import open_failure
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, Files
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
+from nagaya.apiserver.storage.sqlite.migration import migrate
 from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, prepare_directory, synchronise
 from nagaya.world import Clock
 
@@ -50,7 +51,8 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
     files = Files(directory)
     if not backup.is_file():
         raise DataRefused(backup, "there is no such file", "Name a file made by `nagaya backup`")
-    if backup.with_name(f"{backup.name}-wal").exists():
+    log = backup.with_name(f"{backup.name}-wal")
+    if log.exists() and log.stat().st_size > 0:
         finding = "it has a write-ahead log beside it, so it is a database in use and not a backup"
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
     try:
@@ -99,9 +101,10 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
         connection = connect(files.restoring)
         try:
             check_database(connection, backup, thorough=True)
+            migrate(connection, backup)
             loaded = load(connection, backup, Retention(), clock)
             revision = max(loaded.contents.revision, _revision_of(files.database)) + REVISION_STEP
-            connection.execute("UPDATE facts SET value = ? WHERE name = ?", (revision, COMPACTED))
+            Database(connection, backup, loaded).commit((), 0, revision, ())
             connection.execute("PRAGMA journal_mode = WAL")
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         finally:

@@ -228,7 +228,7 @@ async def test_a_newer_schema_is_refused(directory: Path, clock: ManualClock) ->
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     refusal = await refused(directory, clock, NewerData)
-    assert "newer version of Nagaya (schema 7; this one knows 1)" in refusal.finding
+    assert "newer version of Nagaya (schema 7; this one knows 2)" in refusal.finding
 
 
 async def test_a_newer_schema_that_is_still_in_the_log_is_refused(
