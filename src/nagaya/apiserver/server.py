@@ -192,7 +192,7 @@ class ApiServer:
         return "" if self._ready else "still starting"
 
     def _store_problem(self) -> str:
-        return "the store is closed" if self.store.closed else ""
+        return "the store is closed" if self.store.closed else self.store.problem
 
     async def handle(self, request: Request) -> Response:
         """Serve a request that did not come over the network."""

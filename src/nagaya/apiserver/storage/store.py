@@ -53,6 +53,7 @@ class Store:
         self._maintenance = Maintenance(self._contents, retention, clock, self._forgotten)
         self._assigned = self._contents.revision
         self._journal: Journal | None = None
+        self.problem = ""  # why writes fail at the moment
         self._shutdown: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -207,7 +208,10 @@ class Store:
         return await write.outcome
 
     def settle(self, writes: Sequence[Write], failure: StorageFailure | None) -> None:
-        """Called by the journal, in the event loop, with writes that are durable or that failed together."""
+        """Called by the journal, in the event loop, with writes that are durable or that failed together. Without any
+        when the disk was tried on its own.
+        """
+        self.problem = "" if failure is None else failure.reason
         for write in writes:
             del write.table.pending[write.event.key]
         if failure is None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.backup import backup_directory
 from nagaya.apiserver.storage.sqlite.journal import SqliteJournal
+from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.opening import OpenData, open_data
-from nagaya.apiserver.storage.sqlite.restore import REVISION_STEP, Restored, restore
+from nagaya.apiserver.storage.sqlite.restore import Restored, restore
 from nagaya.apiserver.storage.store import Store
 from nagaya.world import Clock
 

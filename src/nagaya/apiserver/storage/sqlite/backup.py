@@ -14,11 +14,13 @@ import apsw
 
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
 from nagaya.apiserver.storage.history import Retention
-from nagaya.apiserver.storage.sqlite.failures import open_failure
+from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure
+from nagaya.apiserver.storage.sqlite.files import synchronise
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
 from nagaya.apiserver.storage.sqlite.loading import load
+from nagaya.apiserver.storage.sqlite.mark import Marked, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import check_database, synchronise
+from nagaya.apiserver.storage.sqlite.opening import check_database
 from nagaya.world import SystemClock
 
 _OWNER_ONLY = 0o600
@@ -42,9 +44,10 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
         raise DataExists(destination, "there is a file of that name", "Choose another name, or replace it with --force")
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:
+        mark = read_mark(source.with_name("state.mark"))  # first: the copy holds all that it names, and maybe more
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
         _vacuum_into(source, partial)
-        _verify(partial)
+        _verify(partial, mark)
         synchronise(partial)
         partial.rename(destination)
         synchronise(destination.parent)
@@ -73,12 +76,15 @@ def _vacuum_into(source: Path, partial: Path) -> None:
         connection.close()
 
 
-def _verify(partial: Path) -> None:
+def _verify(partial: Path, mark: Marked | None) -> None:
     connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         check_database(connection, partial, thorough=True)
         migrate(connection, partial)
-        load(connection, partial, Retention(), SystemClock())
+        contents = load(connection, partial, Retention(), SystemClock()).contents
+        if mark is not None and contents.revision < mark.acknowledged:
+            finding = f"it ends at revision {contents.revision}, but {mark.acknowledged} was acknowledged"
+            raise CorruptData(partial, finding, RESTORE)
     except CorruptData as error:
         raise StorageFailure(f"the copy is not intact: {error.finding}. Check the disk of the backup") from error
     finally:

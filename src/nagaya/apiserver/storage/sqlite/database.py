@@ -2,11 +2,19 @@
 
 Everything it does is a transaction that is on the disk when the call returns (write-ahead log, synchronous=FULL), or
 an exception that left nothing behind. It also does all checkpoints, when its owner finds the time.
+
+A transaction that failed may be complete in the log and yet not on the disk, and what it left beyond the end of the
+log would look like damage one day. So before anything else is written the log is cut where it was acknowledged last,
+and after an error of the disk the connection is opened anew and compared with what was acknowledged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import errno
+import logging
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -15,7 +23,10 @@ import orjson
 from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, added, checksum, seal
 from nagaya.apiserver.storage.sqlite.loading import Loaded
+from nagaya.apiserver.storage.sqlite.mark import Mark
+from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES
 
+_LOG = logging.getLogger(__name__)
 _PRAGMAS = """
 PRAGMA synchronous = FULL;
 PRAGMA journal_size_limit = 67108864; -- a log that grew beyond 64 MiB shrinks again after its checkpoint
@@ -50,9 +61,14 @@ def connect(path: Path, vfs: str | None = None) -> apsw.Connection:
 class Database:
     """A log of events on disk. Not for two threads at once."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, loaded: Loaded) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, loaded: Loaded, vfs: str | None = None) -> None:
         self.path = path
+        self.mark: Mark | None = None
         self._connection = connection
+        self._vfs = vfs
+        self._suspect = False  # after a transaction that failed
+        self._untrusted = False  # after one that failed by an error of the disk
+        self._acknowledged = self._end_of_log()
         self._table_ids = dict(loaded.table_ids)
         self._next_table_id = max(self._table_ids.values(), default=0) + 1
         self._identity = loaded.identity
@@ -67,11 +83,9 @@ class Database:
         rows = [self._row(event, written_at, new_tables) for event in events]
         digest = added(self._digest, *(row[5] for row in rows))
         facts = {}
-        connection = self._connection
-        if connection.in_transaction:  # a failing disk did not even let the last one be undone
-            connection.execute("ROLLBACK")
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        if self.mark is not None and events:
+            self.mark.reserve(events[-1].revision)
+        with self._transaction() as connection:
             for name, number in new_tables.items():
                 connection.execute("INSERT INTO tables VALUES (?, ?)", (number, name))
             if rows:
@@ -85,26 +99,26 @@ class Database:
                 digest = added(digest, *(-check for (check,) in removed))
             facts[DIGEST] = digest
             connection.executemany("UPDATE facts SET value = ? WHERE name = ?", [(facts[n], n) for n in facts])
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
         self._digest = digest
         self._compacted = self._compacted if compacted is None else compacted
         self._table_ids.update(new_tables)
         self._next_table_id += len(new_tables)
         self._vacuum = self._vacuum or bool(garbage)
+        if self.mark is not None and events:
+            try:
+                self.mark.acknowledge(events[-1].revision)
+            except OSError as error:
+                _LOG.warning("%s: the mark stays behind: %s", self.path, error.strerror)
 
     @property
     def has_chores(self) -> bool:
         """Whether `do_chore` would do something."""
-        return self._vacuum or self._log_pages() >= _CHECKPOINT_PAGES
+        return not self._suspect and (self._vacuum or self._log_pages() >= _CHECKPOINT_PAGES)
 
     @property
     def chore_overdue(self) -> bool:
         """Whether `do_chore` should come before the next write."""
-        return self._log_pages() >= _CHECKPOINT_OVERDUE
+        return not self._suspect and self._log_pages() >= _CHECKPOINT_OVERDUE
 
     def do_chore(self) -> None:
         """Move the log into the database, or give some free pages back to the file system: a few milliseconds of
@@ -118,21 +132,96 @@ class Database:
         free = self._number("PRAGMA freelist_count")
         self._vacuum = free > max(_VACUUM_ABOVE, self._number("PRAGMA page_count") // 4)
         if self._vacuum:
-            self._connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+            with self._transaction() as connection:
+                connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the mark is on the disk as it is."""
+        return self.mark is None or self.mark.settled
+
+    def settle(self) -> None:
+        """Wait until it is. Raises OSError."""
+        if self.mark is not None:
+            self.mark.settle()
 
     def close(self) -> None:
         """Leave a single file behind. If the disk does not allow that, raises an apsw error and leaves the file and its
         log, which the next start reads together.
         """
         try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            if self._suspect:
+                self._recover()
+            self.empty_log()
             self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            self.settle()
         finally:
-            self._connection.close()
+            self.abandon()
+
+    def empty_log(self) -> None:
+        """Move the whole log into the database, and start it over."""
+        self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._acknowledged = self._end_of_log()
 
     def abandon(self) -> None:
         """Let go without changing a byte."""
         self._connection.close()
+        if self.mark is not None:
+            self.mark.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        """All or nothing, and on the disk at the end."""
+        if self._suspect:
+            self._recover()
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        self._suspect = True
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException as error:
+            limit = connection.system_errno in (errno.EDQUOT, errno.EFBIG) and isinstance(error, apsw.IOError)
+            if connection.in_transaction:
+                with contextlib.suppress(apsw.Error):  # a failing disk may not even let it be undone
+                    connection.execute("ROLLBACK")
+            self._untrusted = not isinstance(error, apsw.FullError) or connection.in_transaction
+            if limit:  # SQLite knows only one errno of a disk that is full
+                raise apsw.FullError(str(error)) from error
+            raise
+        self._suspect = False
+        self._acknowledged = self._end_of_log()
+
+    def _recover(self) -> None:
+        """After a transaction that failed: make sure that exactly what was acknowledged is there. Raises what it
+        meets; then nothing can be written.
+        """
+        if self._untrusted:
+            self._connection.close()
+        header, frames = self._acknowledged
+        with contextlib.suppress(FileNotFoundError), Path(f"{self.path}-wal").open("r+b") as log:
+            if log.read(HEADER_BYTES) != header:  # all of the log before was in the database
+                frames = 0
+            log.truncate(HEADER_BYTES + frames * FRAME_BYTES if frames else 0)
+            os.fsync(log.fileno())
+        if self._untrusted:
+            self._connection = connect(self.path, self._vfs)
+            self._pages_at_checkpoint = self._pages_written()
+        if self._number("SELECT value FROM facts WHERE name = 'digest'") != self._digest:
+            raise apsw.CorruptError("what was acknowledged last is not there any more")
+        self._suspect = self._untrusted = False
+
+    def _end_of_log(self) -> tuple[bytes, int]:
+        """The header of the log, and how many frames are valid."""
+        frames, _ = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        try:
+            log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b"", 0
+        try:
+            return os.pread(log, HEADER_BYTES, 0), max(0, frames)
+        finally:
+            os.close(log)
 
     def _row(self, event: Event, written_at: int, new_tables: dict[str, int]) -> Row:
         number = self._table_ids.get(event.table) or new_tables.get(event.table)

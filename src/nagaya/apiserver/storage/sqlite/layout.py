@@ -23,6 +23,9 @@ PAGE_SIZE: Final = 4096
 COMPACTED: Final = "compacted"
 IDENTITY: Final = "identity"
 DIGEST: Final = "digest"
+REVISION_STEP: Final = (
+    1_000_000_000  # more than a server writes between a backup and its restore; etcd advises the same
+)
 
 SCHEMA: Final = """
 CREATE TABLE log (

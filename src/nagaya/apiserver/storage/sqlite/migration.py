@@ -34,12 +34,14 @@ def initialise(connection: apsw.Connection, compacted: int = 0, digest: int = 0,
     return identity
 
 
-def migrate(connection: apsw.Connection, path: Path) -> None:
-    """Bring a database up to date, if it is of schema 1. Raises `CorruptData` if a row is damaged, changing nothing."""
+def migrate(connection: apsw.Connection, path: Path, identity: int = 0) -> bool:
+    """Bring a database up to date. Returns whether there was anything to do. Raises `CorruptData` if a row is damaged,
+    and then changes nothing.
+    """
     if connection.execute("PRAGMA user_version").get != 1:
-        return
+        return False
     with connection:
-        identity = initialise(connection, _compacted(connection, path))
+        identity = initialise(connection, _compacted(connection, path), identity=identity)
         digest = 0
         names: dict[int, str] = dict(connection.execute("SELECT id, name FROM tables"))
         updates: list[tuple[int, int]] = []
@@ -52,6 +54,7 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
             updates.append((check, revision))
         connection.executemany("UPDATE log SET checksum = ? WHERE revision = ?", updates)
         initialise(connection, _compacted(connection, path), digest, identity)
+    return True
 
 
 def old_checksum(revision: int, key: str, value: bytes | None) -> int:

@@ -8,12 +8,15 @@ becomes a `DataRefused`, and the files stay as they are: we never repair by dele
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
+from nagaya.apiserver.storage.contents import FIRST_REVISION, superseded
 from nagaya.apiserver.storage.errors import (
     CorruptData,
     DataNotPermitted,
@@ -24,23 +27,27 @@ from nagaya.apiserver.storage.errors import (
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure
+from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import (
     APPLICATION_ID,
+    COMPACTED,
+    IDENTITY,
     OLDEST_SCHEMA,
     PAGE_SIZE,
+    REVISION_STEP,
     SCHEMA,
     SCHEMA_VERSION,
     Files,
 )
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
+from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
 from nagaya.apiserver.storage.sqlite.migration import initialise, migrate
+from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
 from nagaya.world import Clock
 
 _MAGIC = b"SQLite format 3\x00"
-_OWNER_ONLY = 0o600
-_OWNERS_DIRECTORY = 0o700
-_WORLD_WRITABLE = 0o002
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -62,35 +69,16 @@ def open_data(directory: Path, clock: Clock, retention: Retention, *, check: boo
     prepare_directory(directory)
     lock = DataLock(files.lock)
     try:
-        if not files.database.exists():
-            _create(files, vfs)
-        check_header(files.database)
-        database, loaded = _connect_and_load(files, clock, retention, check or _has_leftover_log(files), vfs)
+        if exists := files.database.exists():
+            check_header(files.database)
+        mark = read_mark(files.mark)
+        if not exists:
+            _create(files, mark, vfs)
+        database, loaded = _connect_and_load(files, mark, clock, retention, check=check, vfs=vfs)
     except BaseException:
         lock.release()
         raise
     return OpenData(lock, database, loaded)
-
-
-def prepare_directory(directory: Path) -> None:
-    """Make a directory that only its owner can enter; of one that is there, be sure that not everybody can write to
-    it.
-    """
-    try:
-        directory.mkdir(mode=_OWNERS_DIRECTORY, parents=True, exist_ok=True)
-        mode = directory.stat().st_mode
-    except OSError as error:
-        remedy = "Choose another data directory, or make this one and give it to the user of this process"
-        raise DataNotPermitted(directory, f"cannot be used as a data directory ({error.strerror})", remedy) from error
-    if mode & _WORLD_WRITABLE:
-        remedy = f"Choose a directory of its own, or run `chmod o-w {directory}`"
-        raise DataNotPermitted(directory, "every user of this machine can replace files in it", remedy)
-    if os.statvfs(directory).f_flag & os.ST_RDONLY:
-        remedy = "Mount it so that it can be written, or choose another data directory"
-        raise DataNotPermitted(directory, "its file system is read-only", remedy)
-    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-        remedy = "Give it to the user of this process, or choose another data directory"
-        raise DataNotPermitted(directory, "this user may not read and write in it", remedy)
 
 
 def check_header(path: Path, *, writable: bool = True) -> None:
@@ -113,9 +101,9 @@ def check_header(path: Path, *, writable: bool = True) -> None:
     _check_version(path, int.from_bytes(header[60:64], "big"))
 
 
-def create_database(path: Path, vfs: str | None = None) -> None:
+def create_database(path: Path, vfs: str | None = None, identity: int = 0) -> None:
     """Make an empty database."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         pragmas = f"PRAGMA page_size = {PAGE_SIZE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"
@@ -123,21 +111,12 @@ def create_database(path: Path, vfs: str | None = None) -> None:
         with connection:
             connection.execute(SCHEMA)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            initialise(connection)
+            initialise(connection, identity=identity)
     finally:
         connection.close()
 
 
-def synchronise(path: Path) -> None:
-    """Wait until a file or the names in a directory are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _create(files: Files, vfs: str | None) -> None:
+def _create(files: Files, mark: Marked | None, vfs: str | None) -> None:
     """Make the database under another name first, so that a file of the real name is always complete."""
     if files.restoring.exists():
         raise DataRefused(
@@ -146,10 +125,14 @@ def _create(files: Files, vfs: str | None) -> None:
     if files.log.exists():
         remedy = "Put state.db back; if its loss is final, move the log away to start empty, or restore a backup"
         raise CorruptData(files.log, "the write-ahead log is there but state.db, to which it belongs, is not", remedy)
+    if mark is not None and mark.acknowledged > FIRST_REVISION:
+        finding = f"it is missing, and held everything that was acknowledged up to revision {mark.acknowledged}"
+        remedy = "Put it back, or restore a backup; if its loss is final, move state.mark away to start empty"
+        raise CorruptData(files.database, finding, remedy)
     for leftover in files.directory.glob(f"{files.unfinished.name}*"):
         leftover.unlink()  # from a start that was interrupted before the database was ever used
     try:
-        create_database(files.unfinished, vfs)
+        create_database(files.unfinished, vfs, 0 if mark is None else mark.identity)
         files.unfinished.rename(files.database)
         synchronise(files.directory)
     except apsw.Error as error:
@@ -167,31 +150,94 @@ def _has_leftover_log(files: Files) -> bool:
 
 
 def _connect_and_load(
-    files: Files, clock: Clock, retention: Retention, check: bool, vfs: str | None
+    files: Files, mark: Marked | None, clock: Clock, retention: Retention, *, check: bool, vfs: str | None
 ) -> tuple[Database, Loaded]:
     path = files.database
+    unclean = _has_leftover_log(files)
+    finding = examine(files.log)
     try:
         connection = connect(path, vfs)
         try:
-            check_database(connection, path, thorough=check)
-            migrate(connection, path)
+            _check_ending(connection, files, mark, finding)
+            check_database(connection, path, thorough=check or unclean)
+            migrated = migrate(connection, path, 0 if mark is None else mark.identity)
             loaded = load(connection, path, retention, clock)
-            _close_to_others(path)
-            return Database(connection, path, loaded), loaded
+            revision = loaded.contents.revision
+            if mark is not None or not migrated:
+                revision = _next_revision(files, revision, mark, unclean)
+            close_to_others(path)
+            database = Database(connection, path, loaded, vfs)
+            _begin(database, files, loaded, revision, mark)
+            return database, loaded
         except BaseException:
             connection.close()
             raise
     except apsw.Error as error:
         raise open_failure(path, error) from error
+    except OSError as error:
+        raise open_failure(files.mark, error) from error
 
 
-def _close_to_others(path: Path) -> None:
-    if path.stat().st_mode & 0o077:
-        try:
-            path.chmod(_OWNER_ONLY)
-        except OSError as error:
-            finding = f"other users can read it, and that cannot be changed ({error.strerror})"
-            raise DataNotPermitted(path, finding, f"Run `chmod 600 {path}` as its owner") from error
+def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None, finding: Finding | None) -> None:
+    """Refuse data whose end is missing: what SQLite would show is older than what was acknowledged."""
+    revision: int | None = None
+    try:
+        facts: dict[str, int] = dict(connection.execute("SELECT name, value FROM facts"))
+        newest = connection.execute("SELECT ifnull(max(revision), 0) FROM log").get
+        revision = max(FIRST_REVISION, facts.get(COMPACTED, 0), newest)
+    except apsw.Error:
+        if finding is None:
+            raise
+        facts = {}
+    if mark is not None and facts.get(IDENTITY, mark.identity) != mark.identity:
+        other = f"it is not the database that was here, which held everything up to revision {mark.acknowledged}"
+        remedy = (
+            "Nothing was changed. Put that one back, or bring this one in with `nagaya restore`; if only the write-ahead "
+            "log is another's, `nagaya restore --salvage` keeps what is intact"
+        )
+        raise CorruptData(files.database, other, remedy)
+    lost = ""
+    if mark is not None and revision is not None and revision < mark.acknowledged:
+        lost = f"revisions {revision + 1} to {mark.acknowledged} were acknowledged and are missing"
+    if finding is not None:
+        trusted = mark is not None and mark.exact
+        if lost or finding.doubt is Doubt.MIDDLE or (finding.doubt is Doubt.HEADER and not trusted):
+            raise CorruptData(files.log, f"{finding}{lost and ': '}{lost}", RESTORE)
+    elif lost:
+        missing = "the write-ahead log is cut off" if _has_leftover_log(files) else "there is no write-ahead log"
+        raise CorruptData(files.database, f"{lost}: {missing}, or this is an older copy", RESTORE)
+
+
+def _next_revision(files: Files, revision: int, mark: Marked | None, unclean: bool) -> int:
+    """The revision after which to continue: the newest, or where nobody can have been before if that is not sure."""
+    if mark is None or mark.reserved < revision:
+        if mark is None and revision == FIRST_REVISION:
+            return revision
+        _LOG.warning(
+            "%s is %s: revisions continue above %d, and clients list again",
+            files.mark,
+            "missing or damaged" if mark is None else "older than the database",
+            revision + REVISION_STEP,
+        )
+        return revision + REVISION_STEP
+    if unclean and not mark.exact:
+        _LOG.info("%s: after a power cut, revisions continue above %d", files.database, mark.reserved)
+        return mark.reserved
+    return revision
+
+
+def _begin(database: Database, files: Files, loaded: Loaded, revision: int, mark: Marked | None) -> None:
+    """Make everything ready for the first write, after a revision."""
+    contents = loaded.contents
+    if revision > contents.revision:
+        contents.revision = revision
+        while contents.history.compacted < revision:
+            loaded.garbage.extend(superseded(contents.compact(revision, len(contents.history.log.events))))
+        database.commit((), 0, revision, ())
+    database.mark = Mark(files.mark, loaded.identity, revision, 0 if mark is None else mark.reserved)
+    if _has_leftover_log(files):
+        with contextlib.suppress(apsw.Error):  # what a kill left at its end must not get between what comes
+            database.empty_log()
 
 
 def check_database(connection: apsw.Connection, path: Path, *, thorough: bool) -> None:

@@ -22,15 +22,16 @@ from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPerm
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
 from nagaya.apiserver.storage.sqlite.failures import open_failure
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, Files
+from nagaya.apiserver.storage.sqlite.files import prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
+from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.opening import check_database, check_header
 from nagaya.world import Clock
 
 _USELESS = "Nothing was changed. This backup cannot be used: restore another one"
-REVISION_STEP = 1_000_000_000  # more than a server writes between a backup and its restore; etcd advises the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def _restore(backup: Path, files: Files, clock: Clock) -> Restored:
         _discard(files)
         raise
     moved_aside = _move_aside(files, clock)
+    Mark(files.mark, loaded.identity, revision, revision).close()
     files.restoring.rename(files.database)
     synchronise(files.directory)
     objects = sum(len(table.records) for table in loaded.contents.tables.values())
@@ -103,7 +105,9 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
             check_database(connection, backup, thorough=True)
             migrate(connection, backup)
             loaded = load(connection, backup, Retention(), clock)
-            revision = max(loaded.contents.revision, _revision_of(files.database)) + REVISION_STEP
+            mark = read_mark(files.mark)
+            reserved = 0 if mark is None else mark.reserved
+            revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP
             Database(connection, backup, loaded).commit((), 0, revision, ())
             connection.execute("PRAGMA journal_mode = WAL")
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -144,6 +148,8 @@ def _move_aside(files: Files, clock: Clock) -> Path | None:
     aside.mkdir(mode=0o700)
     for path in present:
         path.rename(aside / path.name)
+    if files.mark.exists():
+        shutil.copy(files.mark, aside)
     synchronise(aside)
     synchronise(files.directory)
     return aside

@@ -24,6 +24,8 @@ from nagaya.world import Clock
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 1024  # writes in one transaction
+_QUIET = 0.1  # seconds without a write, after which the mark waits for the disk
+_PROBE = 1.0  # seconds after which a disk that failed is tried again
 _GARBAGE = 500  # rows removed in one transaction: a millisecond or two
 
 Deliver = Callable[[Sequence[Write], StorageFailure | None], None]
@@ -54,6 +56,8 @@ class Writer(threading.Thread):
         self._garbage: list[int] = list(garbage)
         self._garbage_resting = False
         self._stopping = False
+        self._failing = False
+        self._quiet = False
 
     def run(self) -> None:
         """Work until told to stop and everything that came before is settled."""
@@ -65,6 +69,8 @@ class Writer(threading.Thread):
                 self._commit(())
             elif self._stopping:
                 return
+            elif self._quiet:
+                self._settle()
             if not batch or self._database.chore_overdue:
                 self._do_chore()
 
@@ -72,9 +78,11 @@ class Writer(threading.Thread):
         """Everything that is waiting; waits for something if there is nothing else to do."""
         batch: list[Write] = []
         idle = not (self._stopping or self._has_garbage() or self._database.has_chores)
+        patience = _PROBE if self._failing else None if self._database.settled else _QUIET
+        self._quiet = False
         try:
             while len(batch) < _BATCH:
-                match self.inbox.get(block=idle and not batch):
+                match self.inbox.get(block=idle and not batch, timeout=patience):
                     case Compaction() as compaction:
                         self._compacted = compaction.revision
                         self._garbage.extend(compaction.garbage)
@@ -86,7 +94,7 @@ class Writer(threading.Thread):
                     case writes:
                         batch.extend(writes)
         except queue.Empty:
-            pass  # that was all
+            self._quiet = idle and not batch
         return batch
 
     def _has_garbage(self) -> bool:
@@ -109,7 +117,29 @@ class Writer(threading.Thread):
             if not batch:
                 _LOG.warning("old history stays on disk for now: %s", failure.reason)
         if batch:
-            self._deliver(batch, failure)
+            self._finish(batch, failure)
+
+    def _finish(self, batch: Sequence[Write], failure: StorageFailure | None) -> None:
+        if failure is not None and not self._failing:
+            _LOG.error("writes fail: %s", failure.reason)
+        elif failure is None and self._failing:
+            _LOG.info("%s: writes work again", self._database.path)
+        self._failing = failure is not None
+        self._deliver(batch, failure)
+
+    def _settle(self) -> None:
+        """What a quiet moment is for: the mark gets to the disk, or a disk that failed is tried again."""
+        failure: StorageFailure | None = None
+        try:
+            if self._failing:
+                self._database.commit((), 0, None, ())
+            self._database.settle()
+        except Exception as error:
+            failure = write_failure(self._database.path, error)
+        if self._failing:
+            self._finish((), failure)
+        elif failure is not None:
+            _LOG.warning("the mark is not on the disk yet: %s", failure.reason)
 
     def _do_chore(self) -> None:
         if self._database.has_chores:

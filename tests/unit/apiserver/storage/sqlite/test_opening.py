@@ -70,7 +70,7 @@ async def test_everything_is_there_again_after_a_proper_stop(directory: Path, cl
     gone = await store.put("secrets", "c", encoded("c", 3), expected=ABSENT)
     tombstone = await store.delete("secrets", "c")
     await store.close()
-    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock"]
+    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock", "state.mark"]
 
     store = await open_store(directory, clock)
     assert store.revision == tombstone.revision
@@ -134,7 +134,7 @@ async def test_files_are_for_their_owner_alone(tmp_path: Path, clock: ManualCloc
     await store.put("secrets", "a", encoded("a"), expected=ABSENT)
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
-    assert {path.name for path in directory.iterdir()} >= {"state.db", "state.db-wal", "state.lock"}
+    assert {path.name for path in directory.iterdir()} >= {"state.db", "state.db-wal", "state.lock", "state.mark"}
     await store.close()
 
 
@@ -385,7 +385,7 @@ async def test_a_creation_that_was_interrupted_is_started_over(directory: Path, 
     (directory / "state.db.new").write_bytes(b"unfinished")
     (directory / "state.db.new-wal").write_bytes(b"unfinished")
     await filled(directory, clock, 1)
-    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock"]
+    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock", "state.mark"]
 
 
 async def test_the_file_says_whose_it_is(directory: Path, clock: ManualClock) -> None:

@@ -1,0 +1,142 @@
+"""The write-ahead log, read without SQLite.
+
+SQLite replays the log up to the first frame whose checksum is wrong and ignores the rest without a word. That is right
+for a transaction that was being written when the machine stopped, and silent loss of acknowledged writes if a bit was
+flipped. What tells them apart: a frame's checksum continues that of the frame before it, as stored. So frames after a
+damaged one can still be verified, and as each transaction waits for the disk before the next one begins, an intact
+frame beyond the transaction of the damaged one proves that the damage came later.
+
+After a checkpoint the log starts over from the beginning, with other salts in its header. Frames with earlier salts
+are left from before; they mean nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from nagaya.apiserver.storage.sqlite.layout import PAGE_SIZE
+
+HEADER_BYTES = 32
+FRAME_BYTES = 24 + PAGE_SIZE
+_MAGIC = 0x377F0682 + (sys.byteorder == "big")  # SQLite writes checksums of words as this machine reads them
+_VERSION = 3007000
+
+
+class Doubt(Enum):
+    """What a log that does not end cleanly may mean."""
+
+    END = "its last transaction was not completed, or is damaged"
+    HEADER = "its header was not completed, or is damaged"
+    MIDDLE = "it is damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where SQLite stops reading although frames follow."""
+
+    doubt: Doubt
+    frame: int
+    offset: int
+    frames: int
+    intact: int
+
+    def __str__(self) -> str:
+        if self.doubt is Doubt.HEADER:
+            return f"the header of the write-ahead log is damaged, so none of its {self.frames} frames would be read"
+        place = f"frame {self.frame} of {self.frames} in the write-ahead log (at byte {self.offset})"
+        return f"{place} is damaged; {self.intact} intact frames that follow it would be ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One page as a transaction left it."""
+
+    number: int
+    page: int
+    commits: bool
+    salts: bytes
+    stored: tuple[int, int]
+    head: bytes
+    content: bytes
+
+
+class Log:
+    """A log file: its header, and its frames."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.read_bytes()
+        except FileNotFoundError:
+            self._file = b""
+        header = self._file[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0")
+        magic, version, page_size = struct.unpack(">3I", header[:12])
+        known = magic == _MAGIC and version == _VERSION and page_size == PAGE_SIZE
+        self.stored = struct.unpack(">2I", header[24:])
+        self.computed = self._sum(header[:24], (0, 0))
+        self.intact = known and self.stored == self.computed
+        self.count = max(0, len(self._file) - HEADER_BYTES) // FRAME_BYTES
+        self.salts = header[16:24]
+        if not self.intact and self.count:
+            self.salts = self.frame(1).salts
+
+    def frame(self, number: int) -> Frame:
+        """A frame, counted from 1."""
+        at = HEADER_BYTES + (number - 1) * FRAME_BYTES
+        head = self._file[at : at + 24]
+        page, pages = struct.unpack(">2I", head[:8])
+        stored = struct.unpack(">2I", head[16:])
+        return Frame(number, page, pages > 0, head[8:16], stored, head, self._file[at + 24 : at + FRAME_BYTES])
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames up to the last that belongs to this log and not to an earlier one, whether intact or not."""
+        last = self.count
+        while last and self._file[(at := HEADER_BYTES + (last - 1) * FRAME_BYTES) + 8 : at + 16] != self.salts:
+            last -= 1
+        return (self.frame(number) for number in range(1, last + 1))
+
+    def sum_of(self, frame: Frame, before: tuple[int, int]) -> tuple[int, int]:
+        """The checksum of a frame that follows another checksum."""
+        return self._sum(frame.head[:8] + frame.content, before)
+
+    def _sum(self, content: bytes, before: tuple[int, int]) -> tuple[int, int]:
+        first, second = before
+        words = iter(struct.unpack(f"={len(content) // 4}I", content))
+        for even, odd in zip(words, words, strict=True):
+            first = (first + even + second) & 0xFFFFFFFF
+            second = (second + odd + first) & 0xFFFFFFFF
+        return first, second
+
+
+def examine(path: Path) -> Finding | None:
+    """Where SQLite would stop reading although frames of the same log follow. None if it reads all of them."""
+    log = Log(path)
+    before = [log.stored] if log.intact else [log.stored, log.computed]
+    damaged: Frame | None = None
+    ended = False  # whether a transaction ended at the damage or after it: the next one began when it was on the disk
+    intact, doubt = 0, Doubt.END if log.intact else Doubt.HEADER
+    for frame in log.frames():
+        sums = [log.sum_of(frame, each) for each in before]
+        if frame.page and frame.salts == log.salts and frame.stored in sums:
+            if damaged is not None:
+                intact += 1
+                ended = ended or (frame.number == damaged.number + 1 and damaged.commits)
+                if ended and doubt is Doubt.END:
+                    doubt = Doubt.MIDDLE
+                ended = ended or frame.commits
+            elif not log.intact:
+                intact += 1
+            before = [frame.stored]
+        else:
+            damaged = damaged or frame
+            before = [frame.stored, *sums] if frame is damaged else [frame.stored]
+    if doubt is Doubt.HEADER:
+        return Finding(doubt, 0, 0, log.count, intact) if intact else None
+    if damaged is None:
+        return None
+    offset = HEADER_BYTES + (damaged.number - 1) * FRAME_BYTES
+    return Finding(doubt, damaged.number, offset, log.count, intact)
