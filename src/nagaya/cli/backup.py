@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from nagaya.cli.data_dir import default_data_dir
 from nagaya.cli.output.document import printed, result_option
 
+if TYPE_CHECKING:
+    from nagaya.apiserver.storage import Salvaged
+
 _STREAM: Final = Path("-")
+_RANGES: Final = 10
 _data_dir = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -62,42 +66,75 @@ def backup(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True), required=False)
 @_data_dir
 @click.option("--force", is_flag=True, help="Also if there is data already. It is moved aside, not deleted.")
+@click.option("--salvage", is_flag=True, help="Without FILE: keep what is intact in data that `nagaya up` refuses.")
 @result_option
-def restore(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
+def restore(file: Path | None, data_dir: Path, force: bool, salvage: bool, output: str | None) -> None:
     """Put the backup in FILE in place of the management API's data; - is standard input.
 
     `nagaya up` must not be running on it. Clients that watched notice that the history has a gap, and list again.
+
+    With --salvage there is no FILE: what is intact in damaged data becomes new data, and what is lost is listed. The
+    damaged files are moved aside, not deleted. A recent backup is better: salvage is for when there is none.
 
     \b
     Examples:
       nagaya restore nagaya-monday.db
       nagaya restore --data-dir ./lab --force /backups/lab.db
       gpg --decrypt nagaya-monday.db.gpg | nagaya restore -
+      nagaya restore --salvage
     """
-    from nagaya.apiserver.storage import StorageError
+    from nagaya.apiserver.storage import Restored, Salvaged, StorageError
     from nagaya.apiserver.storage import restore as put_back
+    from nagaya.apiserver.storage import salvage as keep_intact
     from nagaya.world import SystemClock
 
-    with _read(file) as place:
-        try:
-            restored = put_back(place, data_dir, SystemClock(), force=force)
-        except StorageError as error:
-            raise click.ClickException(_sentence(error)) from error
+    if salvage and file is not None:
+        raise click.UsageError("--salvage works on the data itself: leave FILE out.")
+    try:
+        restored: Restored
+        if salvage:
+            restored = keep_intact(data_dir, SystemClock())
+        elif file is not None:
+            with _read(file) as place:
+                restored = put_back(place, data_dir, SystemClock(), force=force)
+        else:
+            raise click.UsageError("Name a FILE made by `nagaya backup`, or use --salvage if there is none.")
+    except StorageError as error:
+        raise click.ClickException(_sentence(error)) from error
     aside = restored.moved_aside
     if output is not None:
-        told = {
+        document: dict[str, object] = {
             "objects": restored.objects,
             "dataDir": str(data_dir),
             "movedAside": None if aside is None else str(aside),
         }
-        click.echo(printed(told, output), nl=False)
+        if isinstance(restored, Salvaged):
+            document |= {"complete": restored.complete, "lostRevisions": [list(each) for each in restored.lost]}
+        click.echo(printed(document, output), nl=False)
         return
-    click.echo(f"Restored {restored.objects} objects into {data_dir}.")
+    click.echo(f"{'Salvaged' if salvage else 'Restored'} {restored.objects} objects into {data_dir}.")
+    if isinstance(restored, Salvaged):
+        click.echo(_verdict(restored))
     if aside is not None:
         click.echo(f"The data that was there is in {aside}.")
+
+
+def _verdict(salvaged: Salvaged) -> str:
+    """What is lost, as far as anybody can know."""
+    if salvaged.complete:
+        return "Nothing is lost: the digest of all that was acknowledged is right."
+    ranges = [f"{first}" if first == last else f"{first}-{last}" for first, last in salvaged.lost]
+    count = sum(last - first + 1 for first, last in salvaged.lost)
+    if not ranges:
+        return "No acknowledged revision is known to be lost, but nothing proves that none is."
+    shown = ", ".join(ranges[:_RANGES]) + (", ..." if len(ranges) > _RANGES else "")
+    return (
+        f"Lost: {count} revision{'s' * (count != 1)} ({shown}). What they wrote is missing or older, and what they "
+        "deleted may be there again."
+    )
 
 
 @contextmanager

@@ -62,3 +62,24 @@ async def test_what_is_no_backup_changes_nothing(tmp_path: Path) -> None:
     assert refused.exit_code == 1
     assert "Nothing was changed. Name a file made by `nagaya backup`" in refused.stderr
     assert (tmp_path / "state.db").read_bytes() == before
+
+
+async def test_salvage_says_what_is_lost(tmp_path: Path) -> None:
+    store = await open_store(tmp_path, ManualClock())
+    for number in range(3):
+        await store.put("configmaps", f"{number}", encoded("a", "content"), expected=ANY)
+    await store.close()
+    data = (tmp_path / "state.db").read_bytes()
+    at = data.rindex(b"content")
+    (tmp_path / "state.db").write_bytes(data[:at] + b"C" + data[at + 1 :])
+    done = CliRunner().invoke(restore, ["--salvage", f"--data-dir={tmp_path}"])
+    assert f"Salvaged 2 objects into {tmp_path}." in done.output
+    assert "Lost: 1 revision (" in done.output
+    assert "The data that was there is in" in done.output
+    again = json.loads(CliRunner().invoke(restore, ["--salvage", f"--data-dir={tmp_path}", "-o", "json"]).output)
+    assert (again["objects"], again["complete"], again["lostRevisions"]) == (2, True, [])
+
+
+def test_salvage_takes_no_file_and_restore_needs_one() -> None:
+    assert "leave FILE out" in CliRunner().invoke(restore, ["--salvage", "monday.db"]).output
+    assert "Name a FILE made by `nagaya backup`" in CliRunner().invoke(restore, []).output

@@ -24,7 +24,7 @@ from nagaya.apiserver.storage.errors import (
 from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import NO_LABELS, Record
-from nagaya.apiserver.storage.sqlite import Restored, backup_directory, open_store, restore
+from nagaya.apiserver.storage.sqlite import Restored, Salvaged, backup_directory, open_store, restore, salvage
 from nagaya.apiserver.storage.store import Store
 from nagaya.apiserver.storage.table import Snapshot
 from nagaya.apiserver.storage.watch import Watch
@@ -49,6 +49,7 @@ __all__ = [
     "Restored",
     "Retention",
     "RevisionConflict",
+    "Salvaged",
     "Snapshot",
     "StorageError",
     "StorageFailure",
@@ -58,4 +59,5 @@ __all__ = [
     "backup_directory",
     "open_store",
     "restore",
+    "salvage",
 ]

@@ -10,11 +10,11 @@ from nagaya.apiserver.storage.sqlite.backup import backup_directory
 from nagaya.apiserver.storage.sqlite.journal import SqliteJournal
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.opening import OpenData, open_data
-from nagaya.apiserver.storage.sqlite.restore import Restored, restore
+from nagaya.apiserver.storage.sqlite.restore import Restored, Salvaged, restore, salvage
 from nagaya.apiserver.storage.store import Store
 from nagaya.world import Clock
 
-__all__ = ["REVISION_STEP", "Restored", "backup_directory", "open_store", "restore"]
+__all__ = ["REVISION_STEP", "Restored", "Salvaged", "backup_directory", "open_store", "restore", "salvage"]
 
 
 async def open_store(

@@ -192,8 +192,8 @@ def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None
     if mark is not None and facts.get(IDENTITY, mark.identity) != mark.identity:
         other = f"it is not the database that was here, which held everything up to revision {mark.acknowledged}"
         remedy = (
-            "Nothing was changed. Put that one back, or bring this one in with `nagaya restore`; if only the write-ahead "
-            "log is another's, `nagaya restore --salvage` keeps what is intact"
+            "Nothing was changed. Put that one back, or bring this one in with `nagaya restore`; if only the log is "
+            "another's, `nagaya restore --salvage` keeps what is intact"
         )
         raise CorruptData(files.database, other, remedy)
     lost = ""

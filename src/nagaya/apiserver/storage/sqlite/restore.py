@@ -13,22 +13,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPermitted, DataRefused, ForeignData
+from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
+from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.database import Database, connect
 from nagaya.apiserver.storage.sqlite.failures import open_failure
-from nagaya.apiserver.storage.sqlite.files import prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import check_database, check_header
+from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database
+from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.world import Clock
 
 _USELESS = "Nothing was changed. This backup cannot be used: restore another one"
@@ -41,6 +45,14 @@ class Restored:
     objects: int
     revision: int
     moved_aside: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged(Restored):
+    """What was intact, and which revisions were acknowledged and are not: each from and to."""
+
+    lost: Sequence[tuple[int, int]]
+    complete: bool
 
 
 def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False) -> Restored:
@@ -70,7 +82,7 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
             remedy = "Move it aside with --force, or choose another data directory"
             raise DataExists(directory, "there is data in it already", remedy)
         _discard(files)
-        return _restore(backup, files, clock)
+        return _replace(files, clock, lambda: _copy(files, backup, clock))
     except CorruptData as error:
         raise CorruptData(backup, error.finding, _USELESS) from error
     except OSError as error:
@@ -80,11 +92,34 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
         lock.release()
 
 
-def _restore(backup: Path, files: Files, clock: Clock) -> Restored:
+def salvage(directory: Path, clock: Clock) -> Salvaged:
+    """Make a directory hold what is intact in its own damaged files, which are kept beside. No server may be running
+    on it. Raises `DataRefused`; then everything is as it was.
+    """
+    files = Files(directory)
+    prepare_directory(directory)
+    lock = DataLock(files.lock)
     try:
-        os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        shutil.copyfile(backup, files.restoring)
-        loaded, revision = _make_ready(files, backup, clock)
+        if not _present(files):
+            raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
+        _discard(files)
+        intact = read_intact(files, read_mark(files.mark))
+        if not intact.rows and not intact.complete:
+            remedy = "Nothing was changed. Restore a backup with `nagaya restore`"
+            raise CorruptData(directory, "nothing in it is intact", remedy)
+        restored = _replace(files, clock, lambda: _rebuild(files, intact, clock))
+        return Salvaged(restored.objects, restored.revision, restored.moved_aside, intact.lost, intact.complete)
+    except OSError as error:
+        remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
+        raise DataNotPermitted(directory, f"the salvage failed ({error.strerror})", remedy) from error
+    finally:
+        lock.release()
+
+
+def _replace(files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, int]]) -> Restored:
+    """Put what `make_ready` leaves in `files.restoring` in the place of the data."""
+    try:
+        loaded, revision = make_ready()
         synchronise(files.restoring)
     except BaseException:
         _discard(files)
@@ -95,6 +130,36 @@ def _restore(backup: Path, files: Files, clock: Clock) -> Restored:
     synchronise(files.directory)
     objects = sum(len(table.records) for table in loaded.contents.tables.values())
     return Restored(objects, revision, moved_aside)
+
+
+def _copy(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
+    os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
+    shutil.copyfile(backup, files.restoring)
+    return _make_ready(files, backup, clock)
+
+
+def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
+    """A new database of the newest intact row of every key."""
+    newest: dict[tuple[str, str], int] = {}
+    for revision, row in sorted(intact.rows.items()):
+        newest[row.table, row.key] = revision
+    events = [
+        Event(revision, table, key, Record(key, revision, value), None)
+        for (table, key), revision in sorted(newest.items(), key=lambda item: item[1])
+        if not intact.rows[revision].deleted and (value := intact.rows[revision].value) is not None
+    ]
+    try:
+        create_database(files.restoring, identity=intact.identity)
+        connection = connect(files.restoring)
+        try:
+            database = Database(connection, files.restoring, load(connection, files.restoring, Retention(), clock))
+            database.commit(events, int(clock.now().timestamp()), intact.newest, ())
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise open_failure(files.restoring, error) from error
+    return _make_ready(files, files.restoring, clock)
 
 
 def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:

@@ -99,9 +99,14 @@ class Log:
             last -= 1
         return (self.frame(number) for number in range(1, last + 1))
 
-    def sum_of(self, frame: Frame, before: tuple[int, int]) -> tuple[int, int]:
-        """The checksum of a frame that follows another checksum."""
-        return self._sum(frame.head[:8] + frame.content, before)
+    def checked(self) -> Iterator[tuple[Frame, bool]]:
+        """The frames, and whether each is intact: judged by the checksum of the one before, stored or computed."""
+        before = [self.stored] if self.intact else [self.stored, self.computed]
+        for frame in self.frames():
+            sums = [self._sum(frame.head[:8] + frame.content, each) for each in before]
+            valid = frame.page > 0 and frame.salts == self.salts and frame.stored in sums
+            yield frame, valid
+            before = [frame.stored] if valid else [frame.stored, sums[0]]
 
     def _sum(self, content: bytes, before: tuple[int, int]) -> tuple[int, int]:
         first, second = before
@@ -115,25 +120,18 @@ class Log:
 def examine(path: Path) -> Finding | None:
     """Where SQLite would stop reading although frames of the same log follow. None if it reads all of them."""
     log = Log(path)
-    before = [log.stored] if log.intact else [log.stored, log.computed]
     damaged: Frame | None = None
     ended = False  # whether a transaction ended at the damage or after it: the next one began when it was on the disk
     intact, doubt = 0, Doubt.END if log.intact else Doubt.HEADER
-    for frame in log.frames():
-        sums = [log.sum_of(frame, each) for each in before]
-        if frame.page and frame.salts == log.salts and frame.stored in sums:
-            if damaged is not None:
-                intact += 1
-                ended = ended or (frame.number == damaged.number + 1 and damaged.commits)
-                if ended and doubt is Doubt.END:
-                    doubt = Doubt.MIDDLE
-                ended = ended or frame.commits
-            elif not log.intact:
-                intact += 1
-            before = [frame.stored]
-        else:
+    for frame, valid in log.checked():
+        if not valid:
             damaged = damaged or frame
-            before = [frame.stored, *sums] if frame is damaged else [frame.stored]
+        elif damaged is not None or not log.intact:
+            intact += 1
+            ended = ended or (damaged is not None and frame.number == damaged.number + 1 and damaged.commits)
+            if ended and doubt is Doubt.END:
+                doubt = Doubt.MIDDLE
+            ended = ended or frame.commits
     if doubt is Doubt.HEADER:
         return Finding(doubt, 0, 0, log.count, intact) if intact else None
     if damaged is None:

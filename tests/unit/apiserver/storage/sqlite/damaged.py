@@ -34,8 +34,8 @@ class Killed:
         """The files in a fresh folder, some of them changed or left out."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=0o700)
-        for name, content in self.files.items():
-            given = changed.get(name.removeprefix("state.").replace("-", "_"), content)
+        for name in ("state.db", "state.db-wal", "state.mark"):
+            given = changed.get(name.removeprefix("state.").replace("-", "_"), self.files.get(name))
             if given is not None:
                 (directory / name).write_bytes(given)
         return directory
