@@ -10,15 +10,15 @@ from click.testing import CliRunner
 
 from nagaya.cli import controllers_run
 from nagaya.cli.main import main
-from nagaya.kube.errors import ServerError
+from nagaya.kube.errors import ServiceUnavailable
 from nagaya.kube.transport import Call
 
 
 def test_a_disk_that_is_full_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "Internal error occurred: state.db: the disk is full. Free space on its file system"
+    said = "nothing was changed: state.db: the disk is full. Free space on its file system"
 
     async def full(*_: object, **__: object) -> None:
-        raise ServerError(Call("PATCH", "/apis"), 500, {"message": said, "reason": "InternalError"})
+        raise ServiceUnavailable(Call("PATCH", "/apis"), 503, {"message": said, "reason": "ServiceUnavailable"})
 
     monkeypatch.setattr(controllers_run, "install_definitions", full)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}

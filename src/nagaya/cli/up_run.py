@@ -110,7 +110,7 @@ class _Process:
             await install_definitions(self._client, settings.parts, _REMEDY)
         except ServerError as error:
             # Of an API in the same process, such as one whose disk is full: it says what to do.
-            said = (error.message or str(error)).removeprefix("Internal error occurred: ").rstrip(".")
+            said = (error.message or str(error)).removeprefix("nothing was changed: ").rstrip(".")
             raise click.ClickException(f"the controllers cannot begin: {said}. Then start again.") from error
         way = Way(url, lambda: InProcessTransport(self._server))
         self._controllers = Controllers(settings, way, self._server.world)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nagaya.apiserver.server import ApiServer, Config
 from nagaya.apiserver.storage import ANY, DataRefused, StorageFailure, Store, open_store
+from nagaya.cli.in_process import InProcessTransport
+from nagaya.insight.checkup import management
+from nagaya.kube.client import Client
+from nagaya.kube.errors import ServerError, ServiceUnavailable
 from nagaya.world import SystemClock
+from support.waiting import eventually
 
 
 @pytest.fixture
@@ -106,13 +114,13 @@ async def test_a_database_that_may_not_grow_fails_the_write_and_goes_on_when_it_
     store = await open_store(tmp_path / "data", SystemClock())
     await put(store, "before", 10)
     database = store._journal._data.database  # type: ignore[union-attr] # reaching for what only SQLite can set
-    connection, commit = database._connection, database.commit
+    commit = database.commit
     room = 2
 
     def commit_within(*arguments: Any) -> None:
         # Here, because the connection belongs to the thread that commits, and no two may use it at a time.
-        pages = connection.execute("PRAGMA page_count").get
-        connection.execute(f"PRAGMA max_page_count = {pages + room}")
+        pages = database._connection.execute("PRAGMA page_count").get
+        database._connection.execute(f"PRAGMA max_page_count = {pages + room}")
         commit(*arguments)
 
     monkeypatch.setattr(database, "commit", commit_within)
@@ -125,3 +133,67 @@ async def test_a_database_that_may_not_grow_fails_the_write_and_goes_on_when_it_
     store = await open_store(tmp_path / "data", SystemClock(), check=True)
     assert [record.key for record in store.list("configmaps").records] == ["before", "large"]
     await store.close()
+
+
+async def test_a_server_on_a_full_disk_says_so_and_recovers_by_itself(small_disk: Path) -> None:
+    server = await ApiServer.start(Config(data_dir=small_disk / "data"))
+    client = Client(InProcessTransport(server), world=server.world)
+    maps = "/api/v1/namespaces/default/configmaps"
+
+    async def create(name: str, size: int) -> None:
+        content = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": "x" * size}}
+        await client.raw("POST", maps, content=content)
+
+    await create("before", 10)
+    filler = small_disk / "filler"
+    await asyncio.to_thread(fill, filler)
+    with pytest.raises(ServiceUnavailable, match=r"nothing was changed: .*state.db: the disk is full\. Free space"):
+        await create("large", 900_000)
+    for path in ("/readyz", "/readyz/storage", "/healthz"):
+        with pytest.raises(ServerError, match="the disk is full"):
+            await client.raw("GET", path)
+    await client.raw("GET", "/livez")  # it need not be started anew
+    await client.raw("GET", f"{maps}/before")
+    seen = await management.look(client, "here", server.world.clock)
+    assert [each.evidence for each in management.findings(seen) if each.check == "readiness"] == [
+        f"Its own checks fail: storage failed: {server.store.problem}"
+    ]
+    os.unlink(filler)
+    await eventually(lambda: not server.store.problem)  # without a write of anybody
+    await client.raw("GET", "/readyz")
+    await create("after", 100_000)
+    await client.close()
+    await server.stop()
+
+
+def test_a_limit_of_the_size_of_files_is_a_full_disk_too(tmp_path: Path) -> None:
+    """So is a quota: SQLite tells both only as a write that failed."""
+    program = """
+        import asyncio, resource, sys
+        from pathlib import Path
+        from nagaya.apiserver.storage import ANY, StorageFailure, open_store
+        from nagaya.world import SystemClock
+
+        async def main():
+            store = await open_store(Path(sys.argv[1]), SystemClock())
+            await store.put("secrets", "before", lambda _: b"{}", expected=ANY)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+            for number in range(2):
+                try:
+                    await store.put("secrets", "large", lambda _: b'"' + b"x" * 200_000 + b'"', expected=ANY)
+                except StorageFailure as failure:
+                    print(failure)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            await store.put("secrets", "after", lambda _: b"{}", expected=ANY)
+            await store.close()
+            store = await open_store(Path(sys.argv[1]), SystemClock(), check=True)
+            print([record.key for record in store.list("secrets").records])
+            await store.close()
+
+        asyncio.run(main())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "data")]
+    first, second, keys = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert first == second
+    assert "state.db: the disk is full. Free space" in first
+    assert keys == "['after', 'before']"

@@ -18,7 +18,7 @@ def labels_of(obj: JsonObject) -> dict[str, str] | None:
 
 def store_failure(failure: StorageFailure) -> ApiError:
     """What a client is told when its write could not be made durable: nothing was changed, and why."""
-    return status.internal(str(failure))
+    return status.service_unavailable(f"nothing was changed: {failure}")
 
 
 _MARK: Final = 1024  # bytes

@@ -3,6 +3,7 @@ but for the look."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +19,7 @@ from nagaya.api.untyped import Untyped
 from nagaya.insight.checkup.finding import Finding, Subject
 from nagaya.kube.client import Client
 from nagaya.kube.definitions import DEFINITIONS, missing
-from nagaya.kube.errors import ApiError, Forbidden
+from nagaya.kube.errors import ApiError, Forbidden, ServerError
 from nagaya.kube.transport import NOTHING
 from nagaya.world import Clock
 
@@ -31,6 +32,7 @@ TOO_FAR: Final = 60.0
 """Seconds from which on certificates may be refused as not valid yet."""
 NAMED: Final = 3
 CORE: Final = "core"
+_FAILED_CHECK: Final = re.compile(r"\[-\](.*?)(?=\s+(?:\[[+-]\]|\w+ check failed)|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Seen:
     """By name; None if they may not be read."""
     refused: str = ""
     """Why not."""
+    unready: str = ""
+    """Which of its own checks fail, and why."""
 
     def now(self, clock: Clock) -> datetime:
         """The time by the clock of the API, which dates objects."""
@@ -62,11 +66,22 @@ async def look(client: Client, server: str, clock: Clock) -> Seen:
     except Forbidden:
         pass  # an answer all the same
     skew = skew_of(headers.get("date", ""), before, clock.now())
+    unready = await _failed_checks(client)
     try:
         listed = (await client.list(DEFINITIONS)).items
     except ApiError as error:
-        return Seen(server, version, skew, None, str(error))
-    return Seen(server, version, skew, {each.metadata.name: each for each in listed})
+        return Seen(server, version, skew, None, str(error), unready)
+    return Seen(server, version, skew, {each.metadata.name: each for each in listed}, unready=unready)
+
+
+async def _failed_checks(client: Client) -> str:
+    try:
+        await client.raw("GET", "/readyz", timeout=ANSWER)
+    except ServerError as error:
+        return "; ".join(_FAILED_CHECK.findall(error.message)) or error.message or str(error)
+    except ApiError:
+        pass  # it may not be asked
+    return ""
 
 
 def skew_of(date: str, before: datetime, after: datetime) -> float | None:
@@ -86,6 +101,7 @@ def findings(seen: Seen) -> list[Finding]:
     version = f"Kubernetes {seen.version}" if seen.version else "a Kubernetes that does not tell its version"
     return [
         SUBJECT.ok("reachable", f"{version} answers at {seen.server}."),
+        *([SUBJECT.problem("readiness", f"Its own checks fail: {seen.unready}")] if seen.unready else []),
         clock(seen),
         *kinds(seen),
     ]

@@ -38,6 +38,12 @@ def test_an_api_with_all_kinds_is_well() -> None:
     assert found[0].evidence == "Kubernetes v1.36.3 answers at https://plane:6443."
 
 
+def test_a_check_of_its_own_that_fails_is_a_problem() -> None:
+    seen = Seen("https://plane:6443", "v1.36.3", 0.0, definitions(*PARTS), unready="storage failed: the disk is full")
+    (problem,) = [each for each in findings(seen) if each.standing is Standing.PROBLEM]
+    assert problem.evidence == "Its own checks fail: storage failed: the disk is full"
+
+
 def test_parts_that_nobody_installed_are_only_mentioned() -> None:
     (found,) = told(definitions=definitions("core", "ipam"))
     assert found.standing is Standing.OK

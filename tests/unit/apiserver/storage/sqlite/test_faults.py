@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 
 import apsw
 import pytest
 
 from nagaya.apiserver.storage import ABSENT, ANY, DataRefused, Record, StorageFailure, Store, open_store
-from nagaya.apiserver.storage.sqlite import database
+from nagaya.apiserver.storage.sqlite import database, writer
+from nagaya.apiserver.storage.sqlite.mark import read_mark
+from nagaya.apiserver.storage.sqlite.wal import Log
 from support.waiting import eventually
 from unit.apiserver.storage.storage_world import Disk, ManualClock, as_after_a_kill, encoded
 
@@ -181,4 +184,122 @@ async def test_a_start_on_a_full_disk_says_so(directory: Path, clock: ManualCloc
     disk.heal()
     store = await open_store(directory, clock, vfs=disk.name)
     await put(store, "a")
+    await store.close()
+
+
+@pytest.mark.parametrize("error", [apsw.IOError("injected"), apsw.FullError("injected")])
+@pytest.mark.parametrize("fails", ["write", "sync"])
+async def test_what_a_failed_write_left_in_the_log_is_gone_before_the_next(
+    directory: Path, tmp_path: Path, clock: ManualClock, disk: Disk, error: apsw.Error, fails: str
+) -> None:
+    """A transaction whose wait for the disk failed may be whole in the log: a later start must not find it, and its
+    rest must not look like damage.
+    """
+    store = await open_store(directory, clock, vfs=disk.name)
+    await put(store, "a", "acknowledged")
+    for turn in range(3):
+        if fails == "sync":
+            disk.sync_error = error
+        else:
+            disk.write_error, disk.writes_before_error = error, 9 - turn
+        with pytest.raises(StorageFailure):
+            await put(store, "b", "x" * (60_000 - turn * 20_000))
+        disk.heal()
+        await put(store, "a", turn)
+        log = Log(directory / "state.db-wal")
+        frames = [(frame.commits, valid) for frame, valid in log.checked()]
+        assert all(valid for _, valid in frames)
+        assert frames[-1][0], "the log ends with a transaction that is complete"
+        assert log.count == len(frames)
+        survivor = await open_store(as_after_a_kill(directory, tmp_path / f"killed-{turn}"), clock)
+        assert [record.object()["content"] for record in survivor.list("configmaps").records] == [turn]
+        assert survivor.revision == store.revision
+        await survivor.close()
+    await store.close()
+    store = await open_store(directory, clock, check=True)
+    assert [record.object()["content"] for record in store.list("configmaps").records] == [2]
+    await store.close()
+
+
+async def test_a_failed_write_as_the_log_starts_over_leaves_nothing(
+    directory: Path, tmp_path: Path, clock: ManualClock, disk: Disk
+) -> None:
+    store = await open_store(directory, clock, vfs=disk.name)
+    for number in range(20):
+        await put(store, f"{number}", "x" * 3000)
+    await store.close()
+    store = await open_store(directory, clock, vfs=disk.name)
+    disk.sync_error = apsw.IOError("injected")
+    with pytest.raises(StorageFailure):
+        await put(store, "late", 1)
+    disk.heal()
+    await put(store, "later", 2)
+    survivor = await open_store(as_after_a_kill(directory, tmp_path / "killed"), clock)
+    assert survivor.count("configmaps") == 21
+    assert survivor.get("configmaps", "late") is None
+    await survivor.close()
+    await store.close()
+
+
+async def test_a_database_that_lost_what_was_acknowledged_takes_no_more_writes(
+    directory: Path, clock: ManualClock, disk: Disk
+) -> None:
+    """After an error of the disk the connection is opened anew, and what it shows is compared."""
+    store = await open_store(directory, clock, vfs=disk.name)
+    await put(store, "a", 1)
+    before = (directory / "state.db-wal").read_bytes()
+    await put(store, "a", 2)
+    disk.write_error = apsw.IOError("injected")
+    with pytest.raises(StorageFailure, match="the disk failed to write"):
+        await put(store, "b")
+    disk.heal()
+    (directory / "state.db-wal").write_bytes(before)
+    for _ in range(2):
+        with pytest.raises(StorageFailure, match="what was acknowledged last is not there any more"):
+            await put(store, "b")
+    record = store.get("configmaps", "a")
+    assert record is not None
+    assert record.object()["content"] == 2
+    await store.close()
+
+
+async def test_a_disk_that_works_again_is_noticed_without_a_write(
+    directory: Path, clock: ManualClock, disk: Disk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer, "_PROBE", 0.01)
+    store = await open_store(directory, clock, vfs=disk.name)
+    assert store.problem == ""
+    disk.write_error = apsw.FullError("injected")
+    for key in ("a", "b"):
+        with pytest.raises(StorageFailure):
+            await put(store, key)
+    assert "the disk is full" in store.problem
+    assert caplog.text.count("writes fail") == 1
+    disk.heal()
+    with caplog.at_level(logging.INFO):
+        await eventually(lambda: store.problem == "")
+    assert "writes work again" in caplog.text
+    await put(store, "a")
+    await store.close()
+
+
+async def test_the_mark_gets_to_the_disk_in_a_quiet_moment(
+    directory: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def fdatasync(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    monkeypatch.setattr("nagaya.apiserver.storage.sqlite.mark.os.fdatasync", fdatasync)
+    store = await open_store(directory, clock)
+    await put(store, "first")
+    await eventually(lambda: store._journal._data.database.settled)  # type: ignore[union-attr] # nobody else has to know
+    synced.clear()
+    for number in range(3):
+        await put(store, f"{number}")
+    await eventually(lambda: str(directory / "state.mark") in synced)
+    mark = read_mark(directory / "state.mark")
+    assert mark is not None
+    assert mark.acknowledged == store.revision
     await store.close()
