@@ -77,6 +77,8 @@ def load_or_make(folder: Path, clock: Clock, hosts: Sequence[str] = ()) -> Ident
     Raises ValueError, naming the file, if one is there that cannot be read.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in (folder, *folder.glob("*.key")):
+        files.keep_private(path)
     authority = _authority(folder, clock)
     token_key = _token_key(folder)
     serving = _pair(folder, "apiserver", clock, hosts) or _written(

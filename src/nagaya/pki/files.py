@@ -1,18 +1,54 @@
 """Files that hold secrets: never readable by others, never half-written.
 
 A file is written beside its place and moved there in one step, so a reader sees the old content or the new one, and a
-crash leaves the old.
+crash leaves the old. A file that was left open to others is closed; one that others may have put there is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
+import stat
 from pathlib import Path
 
+_LOG = logging.getLogger(__name__)
 PRIVATE = 0o600
 PUBLIC = 0o644
+
+
+class NotPrivate(ValueError):
+    """A file that others may have put there, or can read."""
+
+    def __init__(self, path: Path, finding: str, remedy: str) -> None:
+        super().__init__(f"{path}: {finding}. {remedy}")
+        self.path = path
+        self.finding = finding
+        self.remedy = remedy
+
+
+def keep_private(path: Path) -> None:
+    """Close a file or a folder to other users, if it is there. Raises NotPrivate."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise NotPrivate(path, "it is a symbolic link", "Put what it leads to in its place")
+    if found.st_uid not in (os.geteuid(), 0):
+        remedy = "Run this as that user; or, if nobody else can have changed it, give it to the user of this process"
+        raise NotPrivate(path, f"it belongs to another user (uid {found.st_uid})", remedy)
+    if found.st_mode & 0o077:
+        mode = stat.S_IMODE(found.st_mode)
+        try:
+            path.chmod(mode & 0o700)
+        except OSError as error:
+            finding = f"other users can read it, and that cannot be changed ({error.strerror})"
+            raise NotPrivate(path, finding, f"Run `chmod {mode & 0o700:o} {path}` as its owner") from error
+        _LOG.warning(
+            "%s was open to other users (mode %o) and is closed now. Replace secrets they may know", path, mode
+        )
 
 
 def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:

@@ -14,7 +14,7 @@ import apsw
 
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
 from nagaya.apiserver.storage.history import Retention
-from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure
+from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import synchronise
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
 from nagaya.apiserver.storage.sqlite.loading import load
@@ -79,9 +79,10 @@ def _vacuum_into(source: Path, partial: Path) -> None:
 def _verify(partial: Path, mark: Marked | None) -> None:
     connection = apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        check_database(connection, partial, thorough=True)
-        migrate(connection, partial)
-        contents = load(connection, partial, Retention(), SystemClock()).contents
+        with reading(partial):
+            check_database(connection, partial, thorough=True)
+            migrate(connection, partial)
+            contents = load(connection, partial, Retention(), SystemClock()).contents
         if mark is not None and contents.revision < mark.acknowledged:
             finding = f"it ends at revision {contents.revision}, but {mark.acknowledged} was acknowledged"
             raise CorruptData(partial, finding, RESTORE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -49,6 +51,15 @@ def write_failure(path: Path, error: Exception) -> StorageFailure:
         failure = StorageFailure(f"{path}: {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Rows that are damaged may hold anything: text that is none, or no number where one was."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CorruptData(path, f"a row in it is damaged ({type(error).__name__})", RESTORE) from error
 
 
 def open_failure(path: Path, error: Exception) -> DataRefused:

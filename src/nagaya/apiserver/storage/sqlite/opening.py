@@ -26,7 +26,7 @@ from nagaya.apiserver.storage.errors import (
 )
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
-from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure
+from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import (
     APPLICATION_ID,
@@ -71,6 +71,8 @@ def open_data(directory: Path, clock: Clock, retention: Retention, *, check: boo
     try:
         if exists := files.database.exists():
             check_header(files.database)
+        for path in files.own:
+            close_to_others(path)
         mark = read_mark(files.mark)
         if not exists:
             _create(files, mark, vfs)
@@ -158,14 +160,14 @@ def _connect_and_load(
     try:
         connection = connect(path, vfs)
         try:
-            _check_ending(connection, files, mark, finding)
-            check_database(connection, path, thorough=check or unclean)
-            migrated = migrate(connection, path, 0 if mark is None else mark.identity)
-            loaded = load(connection, path, retention, clock)
+            with reading(path):
+                _check_ending(connection, files, mark, finding)
+                check_database(connection, path, thorough=check or unclean)
+                migrated = migrate(connection, path, 0 if mark is None else mark.identity)
+                loaded = load(connection, path, retention, clock)
             revision = loaded.contents.revision
             if mark is not None or not migrated:
                 revision = _next_revision(files, revision, mark, unclean)
-            close_to_others(path)
             database = Database(connection, path, loaded, vfs)
             _begin(database, files, loaded, revision, mark)
             return database, loaded

@@ -24,7 +24,7 @@ from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.database import Database, connect
-from nagaya.apiserver.storage.sqlite.failures import open_failure
+from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
@@ -167,9 +167,10 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
     try:
         connection = connect(files.restoring)
         try:
-            check_database(connection, backup, thorough=True)
-            migrate(connection, backup)
-            loaded = load(connection, backup, Retention(), clock)
+            with reading(backup):
+                check_database(connection, backup, thorough=True)
+                migrate(connection, backup)
+                loaded = load(connection, backup, Retention(), clock)
             mark = read_mark(files.mark)
             reserved = 0 if mark is None else mark.reserved
             revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP

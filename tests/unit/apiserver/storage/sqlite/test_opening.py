@@ -138,12 +138,87 @@ async def test_files_are_for_their_owner_alone(tmp_path: Path, clock: ManualCloc
     await store.close()
 
 
-async def test_files_that_others_could_read_are_closed_to_them(directory: Path, clock: ManualClock) -> None:
-    await filled(directory, clock)
-    (directory / "state.db").chmod(0o644)
+async def test_files_that_others_could_read_are_closed_to_them(
+    directory: Path, tmp_path: Path, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     store = await open_store(directory, clock)
-    assert stat.S_IMODE((directory / "state.db").stat().st_mode) == 0o600
+    await store.put("secrets", "a", encoded("a"), expected=ABSENT)
+    killed = as_after_a_kill(directory, tmp_path / "killed")
     await store.close()
+    (killed / "state.lock").touch()
+    for path in (killed, *killed.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o664)
+    store = await open_store(killed, clock)
+    assert stat.S_IMODE(killed.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in killed.iterdir()} == {0o600}
+    for name in ("state.db", "state.db-wal", "state.mark", "state.lock"):
+        assert f"{killed / name} was open to other users (mode 664) and is closed now" in caplog.text
+    assert f"{killed} was open to other users (mode 755)" in caplog.text
+    await store.close()
+
+
+@pytest.mark.parametrize("name", ["state.db", "state.mark", "state.lock"])
+async def test_a_symbolic_link_in_place_of_a_file_is_refused(
+    directory: Path, tmp_path: Path, clock: ManualClock, name: str
+) -> None:
+    await filled(directory, clock, 1)
+    (directory / name).rename(tmp_path / "elsewhere")
+    (directory / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataNotPermitted, match="symbolic link"):
+        await open_store(directory, clock)
+
+
+@pytest.mark.parametrize("name", ["state.db", "state.mark", ""])
+async def test_what_belongs_to_another_user_is_refused(directory: Path, clock: ManualClock, name: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    await filled(directory, clock, 1)
+    os.chown(directory / name, 65534, 65534)
+    with pytest.raises(DataNotPermitted, match=r"it belongs to another user \(uid 65534\)"):
+        await open_store(directory, clock)
+    os.chown(directory / name, 0, 0)
+    store = await open_store(directory, clock)
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "group", "refused"),
+    [
+        pytest.param(0o777, None, True, id="everybody"),
+        pytest.param(0o1777, None, False, id="everybody, but only what is theirs"),
+        pytest.param(0o775, None, False, id="a group of this user"),
+        pytest.param(0o775, 65534, True, id="another group"),
+        pytest.param(0o755, 65534, False, id="nobody"),
+    ],
+)
+async def test_a_directory_that_others_can_exchange_is_refused(
+    tmp_path: Path, clock: ManualClock, mode: int, group: int | None, refused: bool
+) -> None:
+    if group is not None and os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    os.chown(parent, -1, -1 if group is None else group)
+    parent.chmod(mode)
+    if refused:
+        with pytest.raises(DataNotPermitted, match=f"they can write to {parent}. Choose another data directory"):
+            await open_store(parent / "data", clock)
+    else:
+        await filled(parent / "data", clock, 1)
+
+
+async def test_a_directory_may_be_named_by_a_link_of_this_user(
+    directory: Path, tmp_path: Path, clock: ManualClock
+) -> None:
+    await filled(directory, clock, 1)
+    (tmp_path / "link").symlink_to(directory)
+    store = await open_store(tmp_path / "link", clock)
+    assert store.count("configmaps") == 1
+    await store.close()
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
+        with pytest.raises(DataNotPermitted, match="this symbolic link belongs to another user"):
+            await open_store(tmp_path / "link", clock)
 
 
 async def test_a_directory_that_everybody_can_write_to_is_refused(tmp_path: Path, clock: ManualClock) -> None:

@@ -73,6 +73,14 @@ def change(directory: Path, statement: str) -> None:
         pytest.param("UPDATE facts SET value = value + 1 WHERE name = 'identity'", id="another identity"),
         pytest.param("UPDATE facts SET value = value + 1 WHERE name = 'digest'", id="another digest"),
         pytest.param("DELETE FROM facts WHERE name = 'digest'", id="no digest"),
+        pytest.param("UPDATE log SET key = CAST(x'74e3' AS TEXT) WHERE revision = 3", id="a key that is no text"),
+        pytest.param(
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, ' STRICT', ''), 'NOT"
+            " NULL', ''); PRAGMA writable_schema = RESET; UPDATE log SET key = NULL, checksum = 'x' WHERE revision = 3",
+            id="no key",
+        ),
+        pytest.param("UPDATE tables SET name = CAST(x'ff' AS TEXT) WHERE id = 1", id="a table that is no text"),
+        pytest.param("UPDATE facts SET name = CAST(x'ff' AS TEXT) WHERE name = 'digest'", id="a fact that is no text"),
     ],
 )
 async def test_rows_that_are_not_where_they_were_written_are_refused(
