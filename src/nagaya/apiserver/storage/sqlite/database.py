@@ -68,7 +68,7 @@ class Database:
         self._vfs = vfs
         self._suspect = False  # after a transaction that failed
         self._untrusted = False  # after one that failed by an error of the disk
-        self._acknowledged = self._end_of_log()
+        self._frames: int | None = None  # of the log, that were acknowledged when it failed
         self._table_ids = dict(loaded.table_ids)
         self._next_table_id = max(self._table_ids.values(), default=0) + 1
         self._identity = loaded.identity
@@ -161,7 +161,6 @@ class Database:
     def empty_log(self) -> None:
         """Move the whole log into the database, and start it over."""
         self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        self._acknowledged = self._end_of_log()
 
     def abandon(self) -> None:
         """Let go without changing a byte."""
@@ -190,38 +189,25 @@ class Database:
                 raise apsw.FullError(str(error)) from error
             raise
         self._suspect = False
-        self._acknowledged = self._end_of_log()
 
     def _recover(self) -> None:
         """After a transaction that failed: make sure that exactly what was acknowledged is there. Raises what it
         meets; then nothing can be written.
         """
-        if self._untrusted:
-            self._connection.close()
-        header, frames = self._acknowledged
+        if self._frames is None:
+            self._frames = max(0, self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
         with contextlib.suppress(FileNotFoundError), Path(f"{self.path}-wal").open("r+b") as log:
-            if log.read(HEADER_BYTES) != header:  # all of the log before was in the database
-                frames = 0
-            log.truncate(HEADER_BYTES + frames * FRAME_BYTES if frames else 0)
+            end = HEADER_BYTES + self._frames * FRAME_BYTES if self._frames else 0
+            log.truncate(min(end, os.fstat(log.fileno()).st_size))
             os.fsync(log.fileno())
         if self._untrusted:
+            self._connection.close()
             self._connection = connect(self.path, self._vfs)
             self._pages_at_checkpoint = self._pages_written()
         if self._number("SELECT value FROM facts WHERE name = 'digest'") != self._digest:
             raise apsw.CorruptError("what was acknowledged last is not there any more")
         self._suspect = self._untrusted = False
-
-    def _end_of_log(self) -> tuple[bytes, int]:
-        """The header of the log, and how many frames are valid."""
-        frames, _ = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        try:
-            log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return b"", 0
-        try:
-            return os.pread(log, HEADER_BYTES, 0), max(0, frames)
-        finally:
-            os.close(log)
+        self._frames = None
 
     def _row(self, event: Event, written_at: int, new_tables: dict[str, int]) -> Row:
         number = self._table_ids.get(event.table) or new_tables.get(event.table)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import os
+import zlib
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -122,7 +122,7 @@ def _decoded(slot: bytes) -> Marked | None:
 
 
 def _check(text: str) -> str:
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 @cache
