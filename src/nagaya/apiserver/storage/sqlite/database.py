@@ -15,6 +15,7 @@ import errno
 import logging
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -34,6 +35,7 @@ PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA temp_store = MEMORY;
 """
+_ROWS_AT_ONCE = 32  # each statement has to wait for the interpreter's lock, and each number of rows is one to keep
 _REMOVE = "DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?)) RETURNING checksum"
 _BUSY_MILLISECONDS = 5000
 _CHECKPOINT_PAGES = 2000  # of the log, when there is nothing else to do
@@ -88,8 +90,11 @@ class Database:
         with self._transaction() as connection:
             for name, number in new_tables.items():
                 connection.execute("INSERT INTO tables VALUES (?, ?)", (number, name))
-            if rows:
-                connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                some = rows[start : start + _ROWS_AT_ONCE]
+                places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
+                statement = f"INSERT INTO log VALUES {places}"  # noqa: S608 - nothing but question marks
+                connection.execute(statement, [*chain.from_iterable(some)])
             if compacted is not None:
                 facts[COMPACTED] = compacted
                 digest = added(digest, seal(self._identity, compacted), -seal(self._identity, self._compacted))
