@@ -69,7 +69,7 @@ class SqliteJournal:
         database = self._data.database
         try:
             database.close()
-        except apsw.Error as error:
+        except (apsw.Error, OSError) as error:
             _LOG.warning("the next start will have to read the log: %s", write_failure(database.path, error).reason)
         finally:
             self._data.lock.release()

@@ -122,7 +122,9 @@ def _create(files: Files, mark: Marked | None, vfs: str | None) -> None:
     """Make the database under another name first, so that a file of the real name is always complete."""
     if files.restoring.exists():
         raise DataRefused(
-            files.restoring, "a restore was interrupted", "Run `nagaya restore` again with the same backup"
+            files.restoring,
+            "a restore was interrupted",
+            "Run `nagaya restore` again, with the same backup or --salvage",
         )
     if files.log.exists():
         remedy = "Put state.db back; if its loss is final, move the log away to start empty, or restore a backup"
@@ -144,7 +146,7 @@ def _create(files: Files, mark: Marked | None, vfs: str | None) -> None:
         raise DataNotPermitted(files.database, f"cannot be created ({error.strerror})", remedy) from error
 
 
-def _has_leftover_log(files: Files) -> bool:
+def has_leftover_log(files: Files) -> bool:
     try:
         return files.log.stat().st_size > 0
     except FileNotFoundError:
@@ -155,7 +157,7 @@ def _connect_and_load(
     files: Files, mark: Marked | None, clock: Clock, retention: Retention, *, check: bool, vfs: str | None
 ) -> tuple[Database, Loaded]:
     path = files.database
-    unclean = _has_leftover_log(files)
+    unclean = has_leftover_log(files)
     finding = examine(files.log)
     try:
         connection = connect(path, vfs)
@@ -206,7 +208,7 @@ def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None
         if lost or finding.doubt is Doubt.MIDDLE or (finding.doubt is Doubt.HEADER and not trusted):
             raise CorruptData(files.log, f"{finding}{lost and ': '}{lost}", RESTORE)
     elif lost:
-        missing = "the write-ahead log is cut off" if _has_leftover_log(files) else "there is no write-ahead log"
+        missing = "the write-ahead log is cut off" if has_leftover_log(files) else "there is no write-ahead log"
         raise CorruptData(files.database, f"{lost}: {missing}, or this is an older copy", RESTORE)
 
 
@@ -237,7 +239,7 @@ def _begin(database: Database, files: Files, loaded: Loaded, revision: int, mark
             loaded.garbage.extend(superseded(contents.compact(revision, len(contents.history.log.events))))
         database.commit((), 0, revision, ())
     database.mark = Mark(files.mark, loaded.identity, revision, 0 if mark is None else mark.reserved)
-    if _has_leftover_log(files):
+    if has_leftover_log(files):
         with contextlib.suppress(apsw.Error):  # what a kill left at its end must not get between what comes
             database.empty_log()
 

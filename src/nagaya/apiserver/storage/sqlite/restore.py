@@ -31,7 +31,7 @@ from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database
+from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.world import Clock
 
@@ -101,7 +101,13 @@ def salvage(directory: Path, clock: Clock) -> Salvaged:
     lock = DataLock(files.lock)
     try:
         if not _present(files):
-            raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
+            if not files.restoring.exists():
+                raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
+            # An earlier one was interrupted when everything was ready.
+            restored = _replace(files, clock, lambda: _make_ready(files, files.restoring, clock))
+            return Salvaged(restored.objects, restored.revision, None, (), complete=False)
+        if files.restoring.exists() and not has_leftover_log(files):
+            _move_back_log(files)
         _discard(files)
         intact = read_intact(files, read_mark(files.mark))
         if not intact.rows and not intact.complete:
@@ -118,11 +124,13 @@ def salvage(directory: Path, clock: Clock) -> Salvaged:
 
 def _replace(files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, int]]) -> Restored:
     """Put what `make_ready` leaves in `files.restoring` in the place of the data."""
+    there = _present(files)
     try:
         loaded, revision = make_ready()
         synchronise(files.restoring)
     except BaseException:
-        _discard(files)
+        if there:
+            _discard(files)
         raise
     moved_aside = _move_aside(files, clock)
     Mark(files.mark, loaded.identity, revision, revision).close()
@@ -219,6 +227,13 @@ def _move_aside(files: Files, clock: Clock) -> Path | None:
     synchronise(aside)
     synchronise(files.directory)
     return aside
+
+
+def _move_back_log(files: Files) -> None:
+    """Undo what an interrupted one has moved aside while the database is still there."""
+    aside = max(files.directory.glob("replaced-*"), default=None)
+    if aside is not None and (aside / files.log.name).exists() and not (aside / files.database.name).exists():
+        (aside / files.log.name).rename(files.log)
 
 
 def _discard(files: Files) -> None:

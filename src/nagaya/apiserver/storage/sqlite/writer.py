@@ -145,5 +145,5 @@ class Writer(threading.Thread):
         if self._database.has_chores:
             try:
                 self._database.do_chore()
-            except apsw.Error as error:
+            except (apsw.Error, OSError) as error:
                 _LOG.warning("the database keeps its log for now: %s", write_failure(self._database.path, error).reason)

@@ -12,6 +12,7 @@ import pytest
 from nagaya.apiserver.storage import (
     ABSENT,
     CorruptData,
+    DataExists,
     DataInUse,
     DataRefused,
     Salvaged,
@@ -21,7 +22,7 @@ from nagaya.apiserver.storage import (
     salvage,
 )
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
-from nagaya.apiserver.storage.sqlite.mark import BLOCK
+from nagaya.apiserver.storage.sqlite.mark import BLOCK, Mark
 from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES
 from support.thoroughness import choose, seed_of
 from unit.apiserver.storage.sqlite.damaged import Killed, Kind, killed, start
@@ -182,3 +183,57 @@ async def test_nothing_is_salvaged_from_a_folder_in_use_or_without_anything_inta
         salvage(directory, clock)
     assert (directory / "state.db").read_bytes() == b"nothing" * 3000
     assert (directory / "state.mark").read_bytes() == before["state.mark"]
+
+
+@pytest.mark.parametrize("way", ["salvage", "restore"])
+@pytest.mark.parametrize("step", range(8))
+async def test_one_that_is_interrupted_can_be_finished(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, step: int, way: str
+) -> None:
+    """The process ends before any of its changes of the folder: nothing is lost, and the same command goes on."""
+    data = await killed(tmp_path / "data", tmp_path / "copy", clock, "short")
+    directory = data.put_into(tmp_path / "x", db_wal=data.files["state.db-wal"][:-5])
+    backup = data.put_into(tmp_path / "stopped")
+    await (await open_store(backup, clock)).close()
+
+    class Ended(BaseException):
+        pass
+
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+        if steps > step:
+            raise Ended
+
+    def again() -> int:
+        return (
+            salvage(directory, clock) if way == "salvage" else restore(backup / "state.db", directory, clock)
+        ).objects
+
+    with monkeypatch.context() as patch:
+        rename, unlink, write = Path.rename, Path.unlink, Mark._write_all
+        patch.setattr(Path, "rename", lambda path, target: (count(), rename(path, target))[1])
+        patch.setattr(Path, "unlink", lambda path, missing_ok=False: (count(), unlink(path, missing_ok))[1])
+        patch.setattr(Mark, "_write_all", lambda mark: (count(), write(mark))[1])
+        try:
+            if way == "restore":
+                restore(backup / "state.db", directory, clock, force=True)
+            else:
+                salvage(directory, clock)
+            ended = False
+        except Ended:
+            ended = True
+    clock.advance(1)
+    if ended:
+        assert isinstance(await start(directory, clock), DataRefused)
+        try:
+            again()
+        except DataExists:  # the data is there as it was
+            restore(backup / "state.db", directory, clock, force=True)
+    found = await start(directory, clock)
+    assert isinstance(found, tuple)
+    assert found[0].items() <= data.objects.items()
+    assert len(found[0]) >= len(data.objects) - 1
+    assert found[1] > data.revision + BLOCK
