@@ -21,15 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nagaya.supervision import launch
-from nagaya.supervision.cgroups import MemoryCgroups
+from nagaya.supervision.cgroups import Cgroups
 from nagaya.supervision.errors import StillRunning
 from nagaya.supervision.instance import KILL_PATIENCE, Instance, kill
 from nagaya.supervision.logs import last_lines, open_log
-from nagaya.supervision.processes import Identity, boot_id, holders_of, holds, identity_of
+from nagaya.supervision.processes import Identity, boot_id, command_of, holders_of, holds, identity_of, user_of
 from nagaya.supervision.record import Record
 from nagaya.supervision.spec import ProcessSpec
 
 _RETRY = 0.05
+_TASKS = 4096
+"""Processes and threads of all confined processes of one user."""
 _LAUNCH = os.fspath(Path(launch.__file__))
 
 
@@ -38,7 +40,7 @@ class Place:
     """Where one process lives."""
 
     folder: Path
-    cgroups: MemoryCgroups
+    cgroups: Cgroups
 
     @property
     def log(self) -> Path:
@@ -94,17 +96,30 @@ class Place:
 
     def _launch(self, spec: ProcessSpec, lock: int) -> subprocess.Popen[bytes]:
         """No await in here: from the fork on, the child is in hand or the exception is."""
-        cgroups = self.cgroups.make(spec.name, spec.limits.memory)
+        confined = spec.confinement
+        cgroups = self.cgroups.make(spec.name, spec.limits, confined=confined is not None)
+        limits = {} if confined is None else {"RLIMIT_CORE": 0, "RLIMIT_NPROC": _TASKS}
+        if confined is not None and spec.limits.file_size is not None:
+            limits["RLIMIT_FSIZE"] = spec.limits.file_size
         order = {
             "command": spec.command,
             "environment": dict(spec.environment),
-            "folder": os.fspath(spec.folder or self.folder),
+            # The folder of the process has its record and its log: nothing for one that is confined.
+            "folder": os.fspath(spec.folder or (self.folder if confined is None else "/")),
             "digest": spec.digest,
             "grace": spec.grace,
             "record": os.fspath(self._record),
             "open_files": spec.limits.open_files,
             "oom_score": spec.limits.oom_score,
+            "limits": limits,
             "cgroups": [os.fspath(path) for path in cgroups],
+            "confinement": None
+            if confined is None
+            else {
+                "user": confined.user,
+                "folders": [os.fspath(each) for each in confined.folders],
+                "low_ports": confined.low_ports,
+            },
         }
         with os.fdopen(os.memfd_create("order"), "w+b") as whole:
             whole.write(json.dumps(order).encode())
@@ -143,7 +158,8 @@ class Place:
                     return lock
                 os.close(lock)
             else:
-                left += await asyncio.to_thread(holders_of, self._lock)
+                holders = await asyncio.to_thread(holders_of, self._lock)
+                left += [each for each in holders if self._is_ours(record, each)]
             await kill(left, functools.partial(self._is_ours, record))
             if not left:
                 # Between a fork and an exec somewhere in this process a copy of the lock may exist for an instant.
@@ -153,10 +169,15 @@ class Place:
     def _is_ours(self, record: Record | None, pid: int) -> bool:
         if record is not None and record.identity.pid == pid and record.is_alive(self._lock):
             return True
-        return holds(pid, self._lock) or pid in self.cgroups.members(self.folder.name)
+        if pid in self.cgroups.members(self.folder.name):
+            return True
+        # A confined program can send what it has open to any process that takes it: that does not make it its own.
+        is_own = record is None or record.user in (None, user_of(pid)) or _LAUNCH in command_of(pid)
+        return is_own and holds(pid, self._lock)
 
     def _try_lock(self) -> int | None:
-        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Only to be read: the program inherits it.
+        descriptor = os.open(self._lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

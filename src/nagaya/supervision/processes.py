@@ -7,6 +7,7 @@ booted, and the boot's own id it names one process for ever.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,19 @@ def command_of(pid: int) -> tuple[str, ...]:
     except (FileNotFoundError, ProcessLookupError):
         return ()
     return tuple(os.fsdecode(word) for word in raw.removesuffix(b"\0").split(b"\0"))
+
+
+def user_of(pid: int) -> int | None:
+    """The number of the user that a process runs as; None if it has ended."""
+    try:
+        return os.stat(_PROC / str(pid)).st_uid
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def processes_of(users: Collection[int]) -> list[int]:
+    """All processes that run as one of these users. Reads all of `/proc`."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir(_PROC))) if user_of(pid) in users]
 
 
 def holders_of(file: Path) -> list[int]:

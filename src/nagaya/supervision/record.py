@@ -24,6 +24,8 @@ class Record:
     command: tuple[str, ...]
     grace: float
     """Seconds that it gets to end by itself."""
+    user: int | None = None
+    """Who it runs as, if it is confined."""
 
     @classmethod
     def read(cls, path: Path) -> Record | None:
@@ -31,7 +33,11 @@ class Record:
         try:
             told = json.loads(path.read_bytes())
             identity = Identity(int(told["pid"]), int(told["started"]), str(told["boot"]))
-            return cls(identity, str(told["digest"]), tuple(map(str, told["command"])), float(told["grace"]))
+            user = told.get("user")
+            command = tuple(map(str, told["command"]))
+            return cls(
+                identity, str(told["digest"]), command, float(told["grace"]), None if user is None else int(user)
+            )
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 

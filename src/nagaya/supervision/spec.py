@@ -35,6 +35,22 @@ class Limits:
     open_files: int | None = None
     oom_score: int | None = None
     """-1000 to 1000: who dies first when the machine's memory is full. To go below the own needs a privilege."""
+    cpu: float | None = None
+    """Processors; enforced as memory is."""
+    file_size: int | None = None
+    """Bytes that a file may have that the process writes, its log among them. Only of one that is confined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """An unprivileged user that a process runs as (confine.py), and nothing of which it can get beyond."""
+
+    user: int
+    """The number of its user, and of its group."""
+    folders: tuple[Path, ...] = ()
+    """What it must be able to reach, wherever that is."""
+    low_ports: bool = False
+    """Whether it may listen at ports below 1024."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,8 @@ class ProcessSpec:
     folder: Path | None = None
     """Where it works; its own folder below the supervisor's if not said."""
     limits: Limits = Limits()
+    confinement: Confinement | None = None
+    """Only for a supervisor that is root."""
     grace: float = 30.0
     """Seconds between SIGTERM and SIGKILL."""
     ready: Probe | None = field(default=None, compare=False, repr=False)
@@ -69,11 +87,17 @@ class ProcessSpec:
     @cached_property
     def digest(self) -> str:
         """A name for everything that a running process cannot be changed in. The grace is none of that."""
-        parts = {
+        parts: dict[str, object] = {
             "command": self.command,
             "environment": dict(self.environment),
             "files": self.files_hash,
             "folder": None if self.folder is None else os.fspath(self.folder),
             "limits": [self.limits.memory, self.limits.open_files, self.limits.oom_score],
         }
+        # Only where there are some: what runs without any goes on under a later version of Nagaya.
+        if self.limits.cpu is not None:
+            parts["cpu"] = self.limits.cpu
+        if (confined := self.confinement) is not None:
+            folders = [os.fspath(each) for each in confined.folders]
+            parts["confinement"] = [confined.user, folders, confined.low_ports, self.limits.file_size]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from nagaya.supervision.backoff import Backoff
-from nagaya.supervision.cgroups import MemoryCgroups
+from nagaya.supervision.cgroups import CONTROLLERS, Cgroups
 from nagaya.supervision.errors import FolderInUse, SupervisionError
 from nagaya.supervision.events import Event, Listener
 from nagaya.supervision.logs import LogLimits, rotate
@@ -52,7 +52,7 @@ class Supervisor:
         self._listener = listener
         self._backoff = backoff or Backoff()
         self._logs = logs or LogLimits()
-        self._cgroups = MemoryCgroups.find(folder)
+        self._cgroups = Cgroups.find(folder)
         self._units: dict[str, Unit] = {}
         self._lock: int | None = None
         self._rotating: asyncio.Task[None] | None = None
@@ -60,7 +60,12 @@ class Supervisor:
     @property
     def limits_memory(self) -> bool:
         """Whether this machine lets us enforce limits on memory (and find even those processes that hide)."""
-        return self._cgroups.base is not None
+        return "memory" in self._cgroups.bases
+
+    @property
+    def unlimited(self) -> list[str]:
+        """What cannot be limited on this machine: the names of controllers."""
+        return [name for name in CONTROLLERS if name not in self._cgroups.bases]
 
     def log_of(self, name: str) -> Path:
         """Where a process's words are; `.1` and so on beside it are older ones."""

@@ -74,3 +74,14 @@ def test_the_last_words_are_found_in_a_long_log(log: Path) -> None:
 
 def test_there_are_no_last_words_without_a_log(log: Path) -> None:
     assert last_lines(log) == ()
+
+
+def test_of_a_log_that_is_far_too_long_the_end_is_kept(log: Path) -> None:
+    """Its program can make it as long as it likes without writing anything."""
+    say(log, "first")
+    os.truncate(log, 1 << 40)
+    say(log, "the end")
+    assert rotate(log, LogLimits(size=4, longest=100))
+    kept = (log.parent / "log.1").read_bytes()
+    assert (len(kept), kept.lstrip(b"\0")) == (100, b"the end")
+    assert log.read_text() == ""
