@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -76,9 +77,59 @@ def test_tenants_are_closed_to_each_other(hosting: Hosting) -> None:
     assert "CERTIFICATE_VERIFY_FAILED" in words
     tenants = hosting.folder / "hosted" / "tenants"
     assert {each.name for each in tenants.iterdir()} == {one.uid, two.uid}
-    for path in tenants.rglob("*"):
-        assert not stat.S_IMODE(path.stat().st_mode) & 0o077 or path.is_dir(), path
+    for tenant in (one, two):
+        user = (tenants / tenant.uid / "run").stat().st_uid
+        for path in (tenants / tenant.uid).rglob("*"):
+            found = path.stat()
+            closed = 0o077 if found.st_gid == 0 else 0o007
+            assert found.st_gid in (0, user, hosting.users()["balancers"]), path
+            assert not stat.S_IMODE(found.st_mode) & closed, path
     assert not stat.S_IMODE((hosting.folder / "hosted").stat().st_mode) & 0o077
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give programs other users")
+def test_programs_of_a_tenant_run_as_its_own_user_without_privileges(hosting: Hosting) -> None:
+    one, two = hosting.tenant("one"), hosting.tenant("two")
+    users = hosting.users()
+    assert len({users[one.uid], users[two.uid]}) == 2
+    for tenant in (one, two):
+        for program, pid in hosting.processes(tenant.uid).items():
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            status = {name: each.split() for name, each in (line.split(":", 1) for line in lines)}
+            user = str(users["balancers" if program == "balancer" else tenant.uid])
+            assert (status["Uid"], status["Gid"], status["Groups"]) == ([user] * 4, [user] * 4, []), program
+            assert {status[f"Cap{each}"][0] for each in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}, program
+            assert status["NoNewPrivs"] == ["1"], program
+            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            assert {each.partition(b"=")[0] for each in environment} <= {b"", b"GOMEMLIMIT", b"KINE_ENDPOINT"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give programs other users")
+def test_what_a_tenant_gets_at_from_inside(hosting: Hosting) -> None:
+    """A shell as one of its programs would be: in the same namespace, as the same user."""
+    one, two = hosting.tenant("one"), hosting.tenant("two")
+    hosted, user = hosting.folder / "hosted", hosting.users()[one.uid]
+    pid = hosting.processes(one.uid)["kube-apiserver-0"]
+    enter = ["nsenter", f"--target={pid}", "--mount", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+    def attempt(*command: str) -> int:
+        return subprocess.run([*enter, *command], capture_output=True, check=False, timeout=60).returncode
+
+    own, other = hosted / "tenants" / one.uid, hosted / "tenants" / two.uid
+    assert attempt("cat", f"{own}/pki/ca.crt") == 0
+    assert attempt("touch", f"{own}/run/new") == 0
+    stores = [each / "data" for each in (hosted / "stores").iterdir()]
+    servers = [each / "pki" / "etcd" / "server.key" for each in (hosted / "stores").iterdir()]
+    forbidden = [other / "pki/ca.crt", other / "admin.conf", own / "owner.json", hosted / "users.json", *servers]
+    for path in [*forbidden, hosting.folder / "kubeconfig", Path(f"/proc/{os.getpid()}/environ")]:
+        assert attempt("cat", str(path)), path
+    folders = [hosted, hosted / "tenants", hosted / "stores", hosted / "processes", *stores, other, hosting.folder]
+    for path in folders:
+        assert attempt("ls", str(path)), path
+    for path in (own, own / "pki", own / "pki/ca.crt", own / "started.json"):
+        assert attempt("test", "-w", str(path)), path
+    for stranger in (hosting.processes(two.uid)["kube-apiserver-0"], os.getpid()):
+        assert attempt("kill", "-0", str(stranger))
     assert asyncio.run(_keys(hosting, one, of=one)) > 0
     with pytest.raises(EtcdError):
         asyncio.run(_keys(hosting, one, of=two))

@@ -154,7 +154,7 @@ class Tenant:
         store = self.known.store.facts(self.folder.folders.pki, self.folder.kine_socket)
         facts = seen.declared.facts(seen.target.version, store, self.folder, PORTS)
         certificates = Certificates((Issued("ca", NOW.replace(year=2036), "1"),), NOW.replace(year=2027))
-        self.known.files = Files(made_for, facts, PORTS, {}, certificates)
+        self.known.files = Files(made_for, facts, PORTS, {}, certificates, self.folder)
 
     def run(self, state: State = State.STARTING) -> list[str]:
         """Take the steps that are planned for processes; returns which programs were started."""

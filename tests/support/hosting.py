@@ -256,6 +256,12 @@ class Hosting:
         path = self.folder / "controllers.log"
         return path.read_text(errors="replace")[-6000:] if path.exists() else ""
 
+    def users(self) -> dict[str, int]:
+        """Who programs of tenants and stores run as, by their identity; nobody if this user may not choose."""
+        path = self.folder / "hosted" / "users.json"
+        found: dict[str, int] = json.loads(path.read_text())["users"] if path.exists() else {"balancers": os.getuid()}
+        return found
+
     def processes(self, uid: str) -> dict[str, int]:
         """The processes of a tenant or a data store, by the name of their program."""
         found = {}

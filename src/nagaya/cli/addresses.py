@@ -65,3 +65,25 @@ def port_range(_: click.Context, __: click.Parameter, value: str) -> range:
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < 65536):
         raise click.BadParameter(f"{value!r} is not FIRST-LAST. Write for example 16443-17442.")
     return range(int(first), int(last) + 1)
+
+
+def user_range(_: click.Context, __: click.Parameter, value: str) -> range:
+    """FIRST-LAST, both included, without users that mean something on every machine."""
+    first, _dash, last = value.partition("-")
+    if not (first.isdigit() and last.isdigit() and 1000 <= int(first) <= int(last) < 2**32 - 1):
+        raise click.BadParameter(f"{value!r} is not FIRST-LAST, from 1000 on. Write for example 200000-265535.")
+    if int(first) <= 65535 and int(last) >= 65534:
+        raise click.BadParameter(
+            f"{value!r} contains 65534 or 65535, which are nobody. Write for example 200000-265535."
+        )
+    return range(int(first), int(last) + 1)
+
+
+tenants_users_option = click.option(
+    "--tenants-users",
+    metavar="FIRST-LAST",
+    callback=user_range,
+    default="200000-265535",
+    show_default=True,
+    help="Numbers for the users that programs of hosted control planes run as, where this command runs as root.",
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nagaya.cli.addresses import address, allow_endpoint, own_address, port_range
+from nagaya.cli.addresses import address, allow_endpoint, own_address, port_range, tenants_users_option
 from nagaya.cli.data_dir import default_data_dir
 from nagaya.cli.log_options import log_options
 from nagaya.cli.parts import chosen, listed
@@ -122,6 +122,7 @@ def reachable_address(context: click.Context, parameter: click.Parameter, value:
     show_default=True,
     help="Ports for APIs of hosted control planes that do not ask for one of their own.",
 )
+@tenants_users_option
 @click.option(
     "--stop-tenants",
     is_flag=True,
@@ -146,6 +147,7 @@ def controllers(
     tenants_dir: Path,
     tenants_address: str,
     tenants_ports: range,
+    tenants_users: range,
     stop_tenants: bool,
     allowed: tuple[str, ...],
     qps: float,
@@ -183,7 +185,9 @@ def controllers(
         rate=(qps, burst),
         namespaces=namespaces,
         watch_filter=watch_filter,
-        hosting=HostSettings(tenants_dir.absolute(), tenants_address, tenants_ports, stop_with_us=stop_tenants),
+        hosting=HostSettings(
+            tenants_dir.absolute(), tenants_address, tenants_ports, users=tenants_users, stop_with_us=stop_tenants
+        ),
         pods=PodSettings() if hosted_as == "pods" else None,
         allowed=allowed,
     )

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from nagaya.cli.addresses import address, allow_endpoint, own_address
+from nagaya.cli.addresses import address, allow_endpoint, own_address, tenants_users_option
 from nagaya.cli.data_dir import default_data_dir
 from nagaya.cli.log_options import log_options
 
 if TYPE_CHECKING:
     from nagaya.cli.logs import Form
+    from nagaya.controlplane.hosted.host.settings import HostSettings
 
 DEFAULT_PORT: Final = 6443
 _OF_THE_EMBEDDED: Final[Mapping[str, str]] = {
@@ -30,6 +31,7 @@ _OF_THE_EMBEDDED: Final[Mapping[str, str]] = {
 _OF_CONTROLLERS: Final[Mapping[str, str]] = {
     "health": "--health",
     "tenants_address": "--tenants-address",
+    "tenants_users": "--tenants-users",
     "stop_tenants": "--stop-tenants",
     "allowed": "--allow-endpoint",
     "demo": "--demo",
@@ -96,6 +98,7 @@ _OF_CONTROLLERS: Final[Mapping[str, str]] = {
     callback=own_address,
     help="The address of this machine at which hosted control planes listen.  [default: the one that others see]",
 )
+@tenants_users_option
 @click.option(
     "--stop-tenants",
     is_flag=True,
@@ -122,6 +125,7 @@ def up(
     context: str | None,
     health: tuple[str, int],
     tenants_address: str,
+    tenants_users: range,
     stop_tenants: bool,
     allowed: tuple[str, ...],
     demo: bool,
@@ -151,7 +155,12 @@ def up(
     logs.set_up(verbose, log_format, file)
     if kubeconfig is not None:
         _refuse(click_context, _OF_THE_EMBEDDED, "--kubeconfig runs the controllers only, for an API that runs already")
-        _run_elsewhere(kubeconfig, context, data_dir, health, tenants_address, stop_tenants, allowed)
+        from nagaya.cli.up_run import HOSTED
+        from nagaya.controlplane.hosted.host.settings import HostSettings
+
+        folder = data_dir.absolute() / HOSTED
+        hosting = HostSettings(folder, tenants_address, users=tenants_users, stop_with_us=stop_tenants)
+        _run_elsewhere(kubeconfig, context, health, hosting, allowed)
         return
     if context is not None:
         raise click.UsageError("--context goes with --kubeconfig.")
@@ -170,6 +179,7 @@ def up(
         controllers=not without_controllers,
         health=health,
         tenants_address=tenants_address,
+        tenants_users=tenants_users,
         stop_tenants=stop_tenants,
         allowed=allowed,
     )
@@ -195,25 +205,20 @@ def _refuse(context: click.Context, options: Mapping[str, str], why: str) -> Non
 def _run_elsewhere(
     kubeconfig: Path,
     context: str | None,
-    data_dir: Path,
     health: tuple[str, int],
-    tenants_address: str,
-    stop_tenants: bool,
+    hosting: HostSettings,
     allowed: tuple[str, ...],
 ) -> None:
     """What `nagaya controllers --install-crds --leader-elect --health` does."""
     from nagaya.cli.controllers import PARTS, connection
     from nagaya.cli.controllers_run import Settings, run
-    from nagaya.cli.up_run import HOSTED
-    from nagaya.controlplane.hosted.host.settings import HostSettings
 
-    folder = data_dir.absolute() / HOSTED
     settings = Settings(
         PARTS,
         install_crds=True,
         lease_namespace="default",
         health=health,
-        hosting=HostSettings(folder, tenants_address, stop_with_us=stop_tenants),
+        hosting=hosting,
         allowed=allowed,
     )
     run(settings, connection(kubeconfig, context))

@@ -51,6 +51,7 @@ class Settings:
     controllers: bool = True
     health: tuple[str, int] = ("127.0.0.1", 0)
     tenants_address: str = ""
+    tenants_users: range = range(200_000, 265_536)
     stop_tenants: bool = False
     allowed: tuple[str, ...] = ()
 
@@ -198,7 +199,9 @@ def _controllers_settings(settings: Settings) -> ControllersSettings:
         beside_api=True,
         health=settings.health,
         rate=None,  # calls within the process need no limit
-        hosting=HostSettings(folder, settings.tenants_address, stop_with_us=settings.stop_tenants),
+        hosting=HostSettings(
+            folder, settings.tenants_address, users=settings.tenants_users, stop_with_us=settings.stop_tenants
+        ),
         allowed=settings.allowed,
     )
 

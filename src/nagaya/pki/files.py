@@ -51,14 +51,18 @@ def keep_private(path: Path) -> None:
         )
 
 
-def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
-    """Put content into a file, replacing what was there. Directories that are missing are made, closed to others."""
+def write_atomically(path: Path, content: bytes, mode: int = PRIVATE, group: int = -1) -> None:
+    """Put content into a file, replacing what was there. Directories that are missing are made, closed to others.
+
+    `group` is whose group the file shall be, for a mode that lets a group in; ours if not said."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             # What the umask took away is given back, and nothing more than asked for is ever there.
+            if group >= 0:
+                os.fchown(file.fileno(), -1, group)
             os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()

@@ -6,6 +6,7 @@ happens is told in events (events.py). Behind it:
     unit.py       one process over its lives: started, adopted, restarted with growing pauses (backoff.py), stopped
     launch.py     the few lines that run in the child before it becomes the program: limits, record, then exec
     confine.py    what makes it a process of an unprivileged user, where that is asked for
+    folders.py    what such a process can write, and what it can read
     instance.py   one life: its exit, its end by SIGTERM and SIGKILL
     place.py      the folder of a process: its lock, its record (record.py), its log (logs.py)
     processes.py  what the kernel says of processes; cgroups.py, limits where this machine permits them

@@ -7,7 +7,6 @@ booted, and the boot's own id it names one process for ever.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,16 +66,18 @@ def command_of(pid: int) -> tuple[str, ...]:
 
 
 def user_of(pid: int) -> int | None:
-    """The number of the user that a process runs as; None if it has ended."""
+    """The number of the user that a process runs as; None if it has ended. A process can hide who its files in `/proc`
+    belong to, but not this."""
     try:
-        return os.stat(_PROC / str(pid)).st_uid
+        lines = (_PROC / str(pid) / "status").read_text(errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("Uid:")), None)
 
 
-def processes_of(users: Collection[int]) -> list[int]:
-    """All processes that run as one of these users. Reads all of `/proc`."""
-    return [pid for pid in map(int, filter(str.isdigit, os.listdir(_PROC))) if user_of(pid) in users]
+def processes_of(user: int) -> list[int]:
+    """All processes that run as a user. Reads all of `/proc`."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir(_PROC))) if user_of(pid) == user]
 
 
 def holders_of(file: Path) -> list[int]:

@@ -111,7 +111,7 @@ class Site:
             "names": [f"{UID}.kube-apiserver-{index}" for index in range(2)],
             "authority": str(self.authority),
         }
-        self.host.folder(UID).write({self.balancer_file.name: json.dumps(content).encode()})
+        self.host.folder(UID).write_for_balancer({self.balancer_file.name: json.dumps(content).encode()})
         await self.host.carry_out(UID, Roll((self.server(0, OLD), self.server(1, OLD), self.front())))
         await self.settled()
 

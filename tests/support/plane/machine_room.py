@@ -109,7 +109,7 @@ class MachineRoom:
     @property
     def settings(self) -> HostSettings:
         """What controllers are told."""
-        return HostSettings(self.folder, address=ADDRESS)
+        return HostSettings(self.folder, address=ADDRESS, isolated=False)
 
     def is_own(self, address: str) -> bool:
         """Whether the computer has an address."""

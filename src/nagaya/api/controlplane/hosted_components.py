@@ -60,8 +60,8 @@ class Resources(Model):
     limits: Annotated[
         Amounts,
         doc(
-            "What it may use at most: cpu, memory. Nothing limits it if left out. As a process only memory counts; at "
-            "the limit it is ended and started again."
+            "What it may use at most: cpu, memory. If left out nothing limits a pod, and three quarters of the machine "
+            "limit a process that has a user of its own. At the limit of memory it is ended and started again."
         ),
     ] = NO_AMOUNTS
 

@@ -18,6 +18,7 @@ class HostedControlPlaneCondition(StrEnum):
     COMPONENTS_READY = "ComponentsReady"
     ENDPOINT_READY = "EndpointReady"
     TENANT_CONFIGURED = "TenantConfigured"
+    PROGRAMS_ISOLATED = "ProgramsIsolated"
     UPGRADE_POSSIBLE = "UpgradePossible"
     ROLLING_OUT = "RollingOut"
     SCALING_UP = "ScalingUp"
@@ -77,6 +78,10 @@ class HostedControlPlaneReason(StrEnum):
     CONFIGURED = "Configured"
     NOT_CONFIGURED = "NotConfigured"
     CONNECTION_DOWN = "ConnectionDown"
+
+    # of ProgramsIsolated
+    ISOLATED = "Isolated"
+    NOT_ISOLATED = "NotIsolated"
 
     # of UpgradePossible
     UPGRADE_POSSIBLE = "UpgradePossible"

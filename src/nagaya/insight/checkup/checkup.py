@@ -22,6 +22,7 @@ from nagaya.insight.checkup import (
     controllers,
     data_centers,
     deletions,
+    isolation,
     leftovers,
     management,
     tenants,
@@ -93,6 +94,7 @@ class _Examination:
         found += [each for part in rest for each in part]
         found += deletions.stuck(self._members(objects, clusters), now)
         found += [addresses.check(each) for kind in addresses.KINDS for each in objects.of_kind(kind)]
+        found += isolation.check(objects.members)
         if not self._scope.cluster:
             found += await self._bounded(leftovers.SUBJECT, leftovers.CHECK, self._leftovers())
         return found

@@ -47,8 +47,9 @@ from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.host import addresses, certificates, ownership, processes
 from nagaya.controlplane.hosted.host.ownership import Owner
 from nagaya.controlplane.hosted.host.ports import NoPortLeft
-from nagaya.controlplane.hosted.host.processes import balancer_file, digest
+from nagaya.controlplane.hosted.host.processes import AUTHORITY, balancer_file, digest
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
+from nagaya.controlplane.hosted.host.users import NoUserLeft
 from nagaya.controlplane.hosted.phases import (
     BindStore,
     Hold,
@@ -178,11 +179,12 @@ class Apply:
         driver = None if store is None else self.observer.stores.get(store.metadata.uid)
         if driver is None:
             return
-        folder, tenant = self.observer.host.folder(seen.uid), Tenant(seen.uid)
-        kept = await asyncio.to_thread(folder.kept)
+        tenant = Tenant(seen.uid)
         try:
+            folder = await asyncio.to_thread(self.observer.host.admit, seen.uid)
+            kept = await asyncio.to_thread(folder.kept)
             place = await driver.provision(tenant, kept)
-        except StoreError as error:
+        except (StoreError, NoUserLeft) as error:
             known.store_problem = str(error)
             return
         await asyncio.to_thread(folder.keep, place.kept)
@@ -193,15 +195,15 @@ class Apply:
 
     async def _write_files(self, seen: Seen, made_for: FilesFor) -> None:
         host, known = self.observer.host, seen.known
-        folder = host.folder(seen.uid)
         try:
+            folder = await asyncio.to_thread(host.admit, seen.uid)
             ports = await self._ports(made_for.declared, folder)
             files = await asyncio.to_thread(self._files, made_for, folder, ports)
         except (ValueError, NoPortLeft) as error:
             known.files_problem = str(error)
             return
         except OSError as error:
-            known.files_problem = f"{error.filename or folder.path}: {error.strerror or error}."
+            known.files_problem = f"{error.filename or host.settings.folder}: {error.strerror or error}."
             return
         known.files, known.files_problem = files, ""
         for sentence in files.certificates.renewed:
@@ -247,7 +249,9 @@ class Apply:
         if made_for.encryption:
             written[f"encryption/{configuration.ENCRYPTION}"] = made_for.encryption
         folder.write({**written, **{f"pki/{name}": content for name, content in store.files.items()}})
-        return Files(made_for, facts, ports, _hashes(folder, made_for, written), issued)
+        folder.write_for_balancer({AUTHORITY: made_for.authorities.cluster.certificate})
+        folder.share()
+        return Files(made_for, facts, ports, _hashes(folder, made_for, written), issued, folder)
 
     async def _run(self, seen: Seen, action: Run) -> None:
         host, tenancy = self.observer.host, action.tenancy

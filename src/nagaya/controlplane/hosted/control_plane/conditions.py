@@ -46,6 +46,7 @@ def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus])
         yield of_phase(type, verdicts[phase], expiry(seen) if phase is Phase.CERTIFICATES else "")
     yield from _of_programs(seen, planned, components)
     yield available(planned)
+    yield isolated(seen.not_isolated)
     yield upgrade_possible(seen)
     yield rolling_out(seen, planned)
     yield from scaling(seen)
@@ -64,6 +65,11 @@ def available(planned: Plan) -> Condition:
     verdict = planned.verdicts[Phase.API_SERVER]
     reason = Reason.SLEEPING if verdict.reason is Reason.SLEEPING else Reason.NOT_AVAILABLE
     return condition(Type.AVAILABLE, False, reason, verdict.message)
+
+
+def isolated(why_not: str) -> Condition:
+    """Whether programs are kept apart from those of other control planes and from Nagaya, and are limited."""
+    return condition(Type.PROGRAMS_ISOLATED, not why_not, Reason.NOT_ISOLATED if why_not else Reason.ISOLATED, why_not)
 
 
 def upgrade_possible(seen: Seen) -> Condition:

@@ -13,6 +13,7 @@ from nagaya.controlplane.hosted.components.facts import TenantFacts
 from nagaya.controlplane.hosted.control_plane.facts import Declared
 from nagaya.controlplane.hosted.data_store.tenant_store import TenantStore
 from nagaya.controlplane.hosted.host.certificates import Authorities, Certificates
+from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.controlplane.hosted.tenant.keeper import Outcome
 
 
@@ -48,6 +49,7 @@ class Files:
     ports: Mapping[str, int]
     hashes: Mapping[str, str]
     certificates: Certificates
+    folder: TenantFolder
 
 
 @dataclass(slots=True)

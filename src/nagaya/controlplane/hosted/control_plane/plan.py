@@ -158,7 +158,7 @@ def _tenancy(seen: Seen, actions: list[Action]) -> Tenancy | None:
         seen.programs.paths,
         given.cluster.certificate,
         files.hashes,
-        f"{files.facts.folders.kubeconfigs}/balancer.json",
+        files.folder,
     )
 
 

@@ -76,6 +76,8 @@ class Seen:
     """Whether the folder of the tenant says that it is this control plane's."""
     leaving: frozenset[str] = frozenset()
     """API servers whose exchange was begun: the balancer sends no clients there."""
+    not_isolated: str = ""
+    """Why programs are not, or not wholly, kept apart from each other and from Nagaya."""
     waits_for_connections: str = ""
     """What such an exchange waits for, in a sentence."""
 
@@ -177,6 +179,7 @@ class Observer:
             ending=waits_for_workers(rt.cache, plane, cluster),
             recorded=self.claim(plane).recorded,
             leaving=marked_servers(self.host.folder(uid)),
+            not_isolated=self.host.not_isolated(),
             waits_for_connections=waits_for_connections(self.host.folder(uid)),
         )
 

@@ -37,7 +37,8 @@ from nagaya.pki.kubeadm.layout import certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import ETCD_PEER, ETCD_SERVER
 from nagaya.pki.renewal import renewal_time
 from nagaya.pki.usages import Usage
-from nagaya.supervision.spec import Limits, ProcessSpec
+from nagaya.supervision.folders import hand_over, let_through, share
+from nagaya.supervision.spec import Confinement, Limits, ProcessSpec
 from nagaya.world import World
 
 PROCESS: Final = "etcd"
@@ -56,7 +57,7 @@ _LEAVES: Final = {
 }
 _Stamp = tuple[int, int, int]
 """Which file it is, when it was written, and how long it is."""
-_DATA: Final = "data"
+DATA: Final = "data"
 _PORTS: Final = "ports.json"
 _FILES: Final = (
     _PORTS,
@@ -86,6 +87,8 @@ class ManagedEtcd:
     """When its files were written, as it was prepared."""
     due: datetime
     """When the first of its certificates is to be renewed."""
+    user: int | None = None
+    """Who it runs as, if not as Nagaya itself."""
 
     @classmethod
     def prepare(
@@ -95,21 +98,24 @@ class ManagedEtcd:
         world: World,
         choose_ports: Callable[[], Ports] | None = None,
         before: ManagedEtcd | None = None,
+        user: int | None = None,
     ) -> ManagedEtcd:
         """Make what is missing and renew what is due. `before` is what was prepared in this folder the last time.
 
         Reads and writes files: to be called in a thread.
         """
-        if before is not None and before.program == program and before.is_as_prepared():
+        if before is not None and (before.program, before.user) == (program, user) and before.is_as_prepared():
             return before
         pki = folder / "pki"
-        for each in (folder, pki, folder / _DATA):
+        for each in (folder, pki, folder / DATA):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
         authority = _authority(pki, world)
         pairs = {name: _leaf(pki, name, spec, authority, world) for name, spec in _LEAVES.items()}
         ports = _ports(folder / _PORTS, choose_ports or _free_ports)
+        if user is not None:
+            _admit(folder, user)
         due = min(_renewal_time(pairs[name], spec, authority) for name, spec in _LEAVES.items())
-        return cls(folder, program, ports, authority, pairs[_CLIENT], world, _stamps(folder), due)
+        return cls(folder, program, ports, authority, pairs[_CLIENT], world, _stamps(folder), due, user)
 
     def is_as_prepared(self) -> bool:
         """Whether nobody changed its files since, and nothing is to be renewed."""
@@ -132,7 +138,7 @@ class ManagedEtcd:
         """The process. A renewed certificate does not change it; another authority would."""
         facts = command_line.EtcdFacts(
             name=_MEMBER,
-            data_folder=os.fspath(self.folder / _DATA),
+            data_folder=os.fspath(self.folder / DATA),
             pki_folder=os.fspath(self.folder / "pki"),
             client_port=self.ports.client,
             peer_port=self.ports.peer,
@@ -143,12 +149,23 @@ class ManagedEtcd:
             (os.fspath(self.program), *command_line.arguments(facts), f"--peer-cert-allowed-cn={_PEER}"),
             files_hash=hashlib.sha256(self.authority.certificate_pem).hexdigest(),
             limits=Limits(memory=memory, open_files=_OPEN_FILES, oom_score=-500 if os.geteuid() == 0 else None),
+            confinement=None if self.user is None else Confinement(self.user, (self.folder,)),
             grace=_GRACE,
             ready=self._answers,
         )
 
     async def _answers(self) -> bool:
         return (await self.driver().probe()).is_ready
+
+
+def _admit(folder: Path, user: int) -> None:
+    """Let a user run it, who gets neither the authority's key nor the one of a root user."""
+    hand_over(folder / DATA, user)
+    pki = folder / "pki"
+    for key in (pki / key_file(name) for name in (ETCD_SERVER.name, ETCD_PEER.name)):
+        for each in (folder.parent, folder, pki, key.parent):
+            let_through(each)
+        share(key, user)
 
 
 def _authority(pki: Path, world: World) -> CertificateAuthority:
@@ -184,7 +201,7 @@ def _renewal_time(pair: KeyPair, spec: CertificateSpec, authority: CertificateAu
 def _stamps(folder: Path) -> tuple[_Stamp | None, ...]:
     """When all was written that an etcd is prepared with; None for what is missing. Of data only whether it is there:
     etcd itself writes to them."""
-    there = (0, 0, 0) if (folder / _DATA).is_dir() else None
+    there = (0, 0, 0) if (folder / DATA).is_dir() else None
     return (there, *(_stamp(f"{folder}/{name}") for name in _FILES))
 
 

@@ -1,7 +1,8 @@
 """A file for each tenant, on the machine that Nagaya runs on, spoken to through kine.
 
-Each tenant has a folder of its own that nobody else can enter. A file can be read here while kine writes it, because it
-is in WAL mode; a copy is put into it in one transaction, and only while no kine runs.
+Each tenant has a folder of its own that nobody else can enter. It belongs to the user that the tenant's programs run
+as, if they have one: what is in it is not trusted, and no link in it is followed. A file can be read here while kine
+writes it, because it is in WAL mode; a copy is put into it in one transaction, and only while no kine runs.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import asyncio
 import itertools
 import os
 import shutil
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+import stat
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,7 @@ from nagaya.controlplane.hosted.data_store.errors import StoreError, StoreNotEmp
 from nagaya.controlplane.hosted.data_store.snapshots import Entry
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.data_store.tenant_store import KineTenantStore
+from nagaya.supervision.folders import hand_over, let_through
 from nagaya.world import World
 
 _FILE: Final = "state.db"
@@ -44,11 +47,13 @@ _INSERT: Final = (
 class SqliteDriver:
     """A folder with a folder for each tenant."""
 
-    def __init__(self, folder: Path, world: World) -> None:
+    def __init__(self, folder: Path, world: World, user_of: Callable[[str], int | None] = lambda _: None) -> None:
+        """`user_of` gives a tenant the user that its programs run as."""
         if "?" in os.fspath(folder):
             raise ValueError(f"{folder} has a question mark, behind which kine would look for options")
         self._folder = folder.absolute()
         self._world = world
+        self._user_of = user_of
 
     async def probe(self) -> Health:
         """Whether the folder can be written."""
@@ -62,8 +67,7 @@ class SqliteDriver:
     async def provision(self, tenant: Tenant, kept: Mapping[str, bytes] | None = None) -> KineTenantStore:
         """A folder that only this user can enter; kine makes the file."""
         with _explained(self._folder):
-            for folder in (self._folder, self._file(tenant).parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            await asyncio.to_thread(self._make_folder, tenant)
         return KineTenantStore(f"sqlite://{self._file(tenant)}?{_OPTIONS}")
 
     async def deprovision(self, tenant: Tenant) -> None:
@@ -111,6 +115,15 @@ class SqliteDriver:
     def _file(self, tenant: Tenant) -> Path:
         return self._folder / tenant.uid / _FILE
 
+    def _make_folder(self, tenant: Tenant) -> None:
+        folder = self._file(tenant).parent
+        for each in (self._folder, folder):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (user := self._user_of(tenant.uid)) is not None:
+            let_through(self._folder.parent)
+            let_through(self._folder)
+            hand_over(folder, user)
+
     def _try_writing(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         trial = self._folder / ".trial"
@@ -120,13 +133,13 @@ class SqliteDriver:
     def _open(self, tenant: Tenant) -> apsw.Connection:
         if not self._file(tenant).parent.is_dir():
             raise StoreError(f"tenant {tenant.uid} has no place in {self._folder}.")
-        old = os.umask(0o077) if not self._file(tenant).exists() else None
-        try:
-            database = apsw.Connection(os.fspath(self._file(tenant)))
-        finally:
-            if old is not None:
-                os.umask(old)
+        # The folder is root's to resolve; what is in it is the tenant's, and must not lead anywhere else.
+        folder = self._file(tenant).parent.resolve()
+        _expect_own_files(folder)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        database = apsw.Connection(os.fspath(folder / _FILE), flags=flags)
         database.set_busy_timeout(_PATIENCE)
+        database.execute("PRAGMA trusted_schema=OFF")
         database.pragma("journal_mode", "wal")
         return database
 
@@ -142,7 +155,21 @@ class SqliteDriver:
             finally:
                 database.close(True)
         files = (file, file.with_name(f"{_FILE}-wal"))
-        return Usage(keys, sum(each.stat().st_size for each in files if each.exists()))
+        return Usage(keys, sum(each.lstat().st_size for each in files if each.exists()))
+
+
+def _expect_own_files(folder: Path) -> None:
+    """Have the file, closed to others, and nothing beside it that could be somebody else's. Raises StoreError."""
+    owner = folder.stat()
+    with suppress(FileExistsError):
+        descriptor = os.open(folder / _FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        os.close(descriptor)
+    for name in (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", f"{_FILE}-journal"):
+        with suppress(FileNotFoundError):
+            found = (folder / name).lstat()
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid not in (0, owner.st_uid):
+                raise StoreError(f"{folder / name} is not the tenant's own file: it is not opened. Remove it.")
 
 
 async def _entries(database: apsw.Connection, revision: int) -> AsyncIterator[list[Entry]]:

@@ -26,7 +26,7 @@ from nagaya.clusters.pause import status_while_paused
 from nagaya.controlplane.hosted.data_store.driver import Driver, Health
 from nagaya.controlplane.hosted.data_store.errors import StoreError
 from nagaya.controlplane.hosted.data_store.etcd import EtcdDriver
-from nagaya.controlplane.hosted.data_store.managed_etcd import PROCESS, ManagedEtcd
+from nagaya.controlplane.hosted.data_store.managed_etcd import DATA, PROCESS, ManagedEtcd
 from nagaya.controlplane.hosted.data_store.sqlite import SqliteDriver
 from nagaya.controlplane.hosted.data_store.upkeep import keep_up
 from nagaya.controlplane.hosted.data_store_controller.credentials import NotUsable, external_driver
@@ -38,6 +38,7 @@ from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import ownership
 from nagaya.controlplane.hosted.host.host import Host
 from nagaya.controlplane.hosted.host.ownership import Claim, Owner, Standing
+from nagaya.controlplane.hosted.host.users import NoUserLeft
 from nagaya.kube.cache.change import Change
 from nagaya.kube.controller import Controller, Result, Watch
 from nagaya.kube.key import Key
@@ -149,19 +150,21 @@ class DataStores:
 
     async def _driver(self, store: DataStore) -> Driver:
         if store.spec.driver == SQLITE:
-            return SqliteDriver(self._folder(store), self._rt.world)
+            return SqliteDriver(self._folder(store), self._rt.world, self._host.users.give)
         if not store.spec.managed:
             return await external_driver(self._rt.client, store, self._rt.world)
         programs = self._host.programs(DEFAULT_VERSION, (PROCESS,))
         if not programs.there:
             reason = DataStoreReason.BINARIES_MISSING if programs.failed else DataStoreReason.STARTING
             raise NotUsable(reason, programs.message)
+        folder = self._folder(store)
+        try:
+            user = await asyncio.to_thread(self._host.users.give, store.store_id, folder / DATA)
+        except NoUserLeft as error:
+            raise NotUsable(DataStoreReason.INTERNAL_ERROR, str(error)) from error
+        before = self._prepared.get(store.metadata.uid)
         etcd = await asyncio.to_thread(
-            ManagedEtcd.prepare,
-            self._folder(store),
-            programs.paths[PROCESS],
-            self._rt.world,
-            before=self._prepared.get(store.metadata.uid),
+            ManagedEtcd.prepare, folder, programs.paths[PROCESS], self._rt.world, before=before, user=user
         )
         self._prepared[store.metadata.uid] = etcd
         name = _process(store)
@@ -193,6 +196,7 @@ class DataStores:
         folder = self._folder(store)
         if folder.exists():
             await asyncio.to_thread(shutil.rmtree, folder)
+        await asyncio.to_thread(self._host.users.forget, store.store_id)
 
     def _folder(self, store: DataStore) -> Path:
         return self._host.store_folder(store.store_id)

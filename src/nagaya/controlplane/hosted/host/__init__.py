@@ -5,6 +5,7 @@
     settings.py       where everything is, which addresses and ports tenants get
     ownership.py      whose a folder is: a record in it, compared before anything of it is touched
     tenant_folder.py  the folder of one tenant: what is in it, written atomically, closed to others
+    users.py          the users that programs run as where Nagaya is root
     ports.py          ports within this machine: chosen once, kept in the tenant's folder, never given twice
     addresses.py      which addresses this machine has, and what listens there
     certificates.py   the certificates of a tenant's programs as files: made, and renewed in their place

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -33,7 +35,10 @@ from nagaya.controlplane.hosted.host.programs import Maker, Programs, Stock
 from nagaya.controlplane.hosted.host.roll import Roll
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
+from nagaya.controlplane.hosted.host.users import BALANCERS, Users, can_isolate
 from nagaya.supervision.events import Event
+from nagaya.supervision.instance import kill
+from nagaya.supervision.processes import processes_of, user_of
 from nagaya.supervision.spec import ProcessSpec
 from nagaya.supervision.status import ProcessStatus, State
 from nagaya.supervision.supervisor import Supervisor
@@ -41,6 +46,8 @@ from nagaya.world import World
 
 log = logging.getLogger(__name__)
 
+_INOTIFY: Final = Path("/proc/sys/fs/inotify/max_user_instances")
+_INOTIFY_OF_TENANT: Final = 15
 Listener = Callable[[str, Event], None]
 """Told what happens to processes, with the uid of whom they belong to."""
 
@@ -51,6 +58,7 @@ class Host:
     def __init__(self, settings: HostSettings, world: World, make_installer: Maker | None = None) -> None:
         self.settings = settings
         self._supervisor = Supervisor(settings.processes, world, listener=self._heard)
+        self.users = Users(settings.folder, settings.users, enabled=settings.isolated and can_isolate())
         self.ports = Ports(settings.tenants, lambda port: addresses.is_free(LOOPBACK, port))
         self._stock = Stock(world, self._stock_changed, make_installer)
         self._listeners: list[Listener] = []
@@ -73,6 +81,7 @@ class Host:
                 self.settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 await self._supervisor.start()
                 try:
+                    await asyncio.to_thread(self.users.load)
                     await asyncio.to_thread(self.ports.load)
                 except BaseException:
                     await self._supervisor.close(leave_running=True)
@@ -124,7 +133,13 @@ class Host:
 
     def folder(self, uid: str) -> TenantFolder:
         """The folder of a tenant."""
-        return TenantFolder.of(self.settings.tenants, uid)
+        return TenantFolder.of(self.settings.tenants, uid, self.users.of(uid), self.users.of(BALANCERS))
+
+    def admit(self, uid: str) -> TenantFolder:
+        """The folder of a tenant that has a user from now on. To be called in a thread. Raises NoUserLeft."""
+        self.users.give(BALANCERS)
+        self.users.give(uid, self.folder(uid).path / "run")
+        return self.folder(uid)
 
     def store_folder(self, identity: str) -> Path:
         """The folder of a store that is on this machine. Raises ValueError as `folder` does."""
@@ -141,6 +156,28 @@ class Host:
         """Remember that the owner of a folder is paused, so that it is known later whether it was moved."""
         if self.claim(metadata, identity, folder).recorded:
             ownership.write(folder, Owner.of(metadata, paused=True))
+
+    def not_isolated(self) -> str:
+        """What is missing for programs of tenants to be kept apart from each other and from Nagaya; empty if nothing
+        is."""
+        if self.users.enabled:
+            missing = ", ".join(self._supervisor.unlimited)
+            return f"Nagaya may not make control groups here that limit {missing}." if missing else ""
+        found = (
+            f"All programs run as user {os.geteuid()}, as Nagaya itself does: whoever gets hold of one of them gets "
+            "hold of all control planes and of Nagaya. Run Nagaya as root to give each control plane its own user."
+        )
+        tenants = len({_owner(status.name) for status in self._supervisor.list()})
+        try:
+            instances = int(_INOTIFY.read_text())
+        except (OSError, ValueError):
+            return found
+        if tenants * _INOTIFY_OF_TENANT <= 0.8 * instances:
+            return found
+        return (
+            f"{found} They share {instances} inotify instances, of which each needs {_INOTIFY_OF_TENANT}: "
+            "sysctl fs.inotify.max_user_instances=1024"
+        )
 
     def programs(self, version: str, names: Collection[str]) -> Programs:
         """Programs of a version of Kubernetes, or how far they are."""
@@ -236,6 +273,10 @@ class Host:
     async def remove(self, uid: str) -> None:
         """Stop everything of a tenant. Raises SupervisionError if something cannot be ended."""
         await _in_turn(self.forget, [*self.processes(uid)])
+        user = self.users.of(uid)
+        # What has hidden from us still has the user that nobody else has.
+        while user is not None and (left := await asyncio.to_thread(processes_of, user)):
+            await kill(left, lambda pid: user_of(pid) == user)
 
     async def remove_files(self, uid: str) -> None:
         """Remove the files of a tenant whose processes have ended, but for the record of whose they were."""
@@ -245,6 +286,7 @@ class Host:
     async def remove_folder(self, uid: str) -> None:
         """Remove what is left of a tenant."""
         await asyncio.to_thread(self.folder(uid).remove)
+        await asyncio.to_thread(self.users.forget, uid)
 
     def _heard(self, event: Event) -> None:
         uid = _owner(event.name)

@@ -1,6 +1,6 @@
 """API servers behind the balancer are ended only after the balancer has confirmed that no request reaches them.
 
-`balancer.json` lists the API servers that shall leave, and `balancer.json.status` says how far they are
+`balancer.json` lists the API servers that shall leave, and `balancer.json.status` beside it says how far they are
 (balancer/__init__.py). Both carry a generation, so a status that an earlier exchange left behind confirms nothing.
 
 Every step can be interrupted. Marks in `balancer.json` are removed only when the exchange is complete. A mark that is
@@ -21,7 +21,7 @@ import msgspec
 from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
 from nagaya.controlplane.hosted.host.balancer.front import STATUS
 from nagaya.controlplane.hosted.host.roll import Role, Roll
-from nagaya.controlplane.hosted.host.tenant_folder import Started, TenantFolder
+from nagaya.controlplane.hosted.host.tenant_folder import BALANCER_FILE, Started, TenantFolder
 from nagaya.supervision.status import ProcessStatus, State
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 DRAIN_TIMEOUT: Final = 60.0
 """Seconds for which one reconcile waits for the balancer. The next one goes on waiting: nothing is ended undrained."""
 _POLL_INTERVAL: Final = 0.1
+_LONGEST_STATUS: Final = 1 << 20
 _RUNNING: Final = (State.STARTING, State.READY, State.UNCLAIMED)
 """States in which clients may be connected. One that is starting may have become ready a moment ago."""
 Address = tuple[str, int]
@@ -98,7 +99,7 @@ def servers_to_drain(
 
 def read_balancer_file(folder: TenantFolder) -> BalancerFile | None:
     """The balancer's file; None if there is none that makes sense."""
-    content = folder.read(folder.balancer_file.name)
+    content = folder.read(BALANCER_FILE)
     try:
         return None if content is None else msgspec.json.decode(content, type=BalancerFile)
     except msgspec.MsgspecError:
@@ -132,7 +133,7 @@ async def write_balancer_file(folder: TenantFolder, wanted: BalancerFile) -> Bal
     if before is not None and msgspec.structs.replace(wanted, generation=generation) == before:
         return before
     content = msgspec.structs.replace(wanted, generation=generation + 1)
-    await asyncio.to_thread(folder.write, {folder.balancer_file.name: msgspec.json.encode(content)})
+    await asyncio.to_thread(folder.write_for_balancer, {folder.balancer_file.name: msgspec.json.encode(content)})
     return content
 
 
@@ -169,8 +170,12 @@ async def _is_confirmed(
 
 
 def _read_status(folder: TenantFolder) -> BalancerStatus:
-    content = folder.read(folder.balancer_file.name + STATUS)
     try:
-        return BalancerStatus() if content is None else msgspec.json.decode(content, type=BalancerStatus)
+        with (folder.path / f"{BALANCER_FILE}{STATUS}").open("rb") as file:
+            content = file.read(_LONGEST_STATUS)
+    except FileNotFoundError:
+        content = b""
+    try:
+        return BalancerStatus() if not content else msgspec.json.decode(content, type=BalancerStatus)
     except msgspec.MsgspecError:
         return BalancerStatus()

@@ -30,16 +30,17 @@ from nagaya.controlplane.hosted.data_store import kine_process
 from nagaya.controlplane.hosted.host import balancer
 from nagaya.controlplane.hosted.host.balancer.front import HELD, PROTOCOL
 from nagaya.controlplane.hosted.host.leaving import BalancerFile
-from nagaya.controlplane.hosted.host.quantities import bytes_of
+from nagaya.controlplane.hosted.host.quantities import bytes_of, milli_of
 from nagaya.controlplane.hosted.host.roll import Role, Wanted
+from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.kube.credentials import Proof
 from nagaya.kube.tls import context_for
-from nagaya.pki.kubeadm.authorities import CLUSTER
-from nagaya.pki.kubeadm.layout import certificate_file
 from nagaya.supervision.probes import accepts_tcp, answers_http
-from nagaya.supervision.spec import Limits, ProcessSpec
+from nagaya.supervision.spec import Confinement, Limits, ProcessSpec
 
 BALANCER: Final = "balancer"
+AUTHORITY: Final = "ca.crt"
+"""Beside the balancer's file: by whom API servers are recognised."""
 DRAIN_SECONDS: Final = 3
 """Seconds for which an API server that was told to end goes on serving. The balancer has confirmed before that no
 request arrives any more (leaving.py), unless somebody other than Nagaya ends the API server: then it notices that
@@ -49,6 +50,11 @@ WATCH_SECONDS: Final = 3
 _REQUEST_SECONDS: Final = 30.0
 _CONTROLLER_GRACE: Final = 10.0
 _OPEN_FILES: Final = 65536
+_LONGEST_FILE: Final = 1 << 30
+"""Bytes that a log may have before it is rotated."""
+_UNPRIVILEGED: Final = 1024
+"""The first port at which everybody may listen."""
+_SQLITE: Final = "sqlite://"
 _HEAP_SHARE: Final = 0.9
 """Of the memory that a program may have, how much Go is told: not everything is Go's."""
 
@@ -81,7 +87,7 @@ class Tenancy:
     """The certificate, PEM, by which the API is recognised."""
     hashes: Mapping[str, str]
     """By program: what changes when files change that it reads only at its start."""
-    balancer_file: str
+    folder: TenantFolder
 
     @property
     def balanced(self) -> bool:
@@ -140,7 +146,7 @@ def balancer_file(tenancy: Tenancy, servers: Sequence[str]) -> BalancerFile:
     port = tenancy.facts.serving.port
     return BalancerFile(
         tuple((api_server_address(tenancy.ports[SLOT], index), port) for index in indexes),
-        tenancy.facts.folders.certificate(certificate_file(CLUSTER.name)),
+        os.fspath(tenancy.folder.balancer_file.with_name(AUTHORITY)),
         tuple(f"{prefix}{index}" for index in indexes),
     )
 
@@ -179,7 +185,8 @@ def _api_server(tenancy: Tenancy, index: int, context: ssl.SSLContext) -> Wanted
         (os.fspath(tenancy.programs[KUBE_APISERVER]), *api_server.arguments(replace(facts, serving=serving))),
         _environment(facts.settings.api_server.resources),
         files_hash=tenancy.files_hash(KUBE_APISERVER),
-        limits=_limits(facts.settings.api_server.resources),
+        limits=replace(_limits(facts.settings.api_server.resources), file_size=_file_size(facts)),
+        confinement=_confinement(tenancy, serving.port),
         grace=serving.drain_seconds + _REQUEST_SECONDS,
         ready=answers_http(serving.bind_address, serving.port, "/readyz", context),
     )
@@ -192,7 +199,11 @@ def _kine(tenancy: Tenancy, store: KineStore) -> Wanted:
         tenancy.name(KINE), tenancy.programs[KINE], store, settings.extra_args, _limits(settings.resources)
     )
     environment = {**spec.environment, **_environment(settings.resources)}
-    return Wanted(Role.STORE, KINE, "", replace(spec, environment=environment))
+    file = store.endpoint.partition("?")[0].removeprefix(_SQLITE)
+    confinement = _confinement(tenancy, folders=[Path(file).parent] if store.endpoint.startswith(_SQLITE) else [])
+    # Its database may become as long as it likes.
+    limits = replace(spec.limits, file_size=None)
+    return Wanted(Role.STORE, KINE, "", replace(spec, environment=environment, confinement=confinement, limits=limits))
 
 
 def _konnectivity(tenancy: Tenancy) -> Wanted:
@@ -208,6 +219,7 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
         _environment(server.resources),
         files_hash=tenancy.hashes.get(KONNECTIVITY_SERVER, ""),
         limits=_limits(server.resources),
+        confinement=_confinement(tenancy, tunnel.agent_port),
         grace=_CONTROLLER_GRACE,
         ready=answers_http(LOOPBACK, tunnel.health_port, "/healthz"),
     )
@@ -217,12 +229,17 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
 def _balancer(tenancy: Tenancy) -> Wanted:
     serving = tenancy.facts.serving
     # Without site packages and the user's settings: it needs neither, and takes half of the memory.
-    python = (sys.executable, "-I", "-S", "-X", "utf8", os.fspath(Path(balancer.__file__).parent))
+    user, program = tenancy.folder.balancer, Path(balancer.__file__).parent
+    interpreter = sys.executable if user is None else os.path.realpath(sys.executable)
+    python = (interpreter, "-I", "-S", "-X", "utf8", os.fspath(program))
+    file = tenancy.folder.balancer_file
+    reads = (file.parent, program.parent, Path(sys.base_prefix))
     spec = ProcessSpec(
         tenancy.name(BALANCER),
-        (*python, serving.bind_address, str(serving.port), tenancy.balancer_file),
+        (*python, serving.bind_address, str(serving.port), os.fspath(file)),
         files_hash=f"protocol {PROTOCOL}",
-        limits=Limits(open_files=_OPEN_FILES),
+        limits=Limits(open_files=_OPEN_FILES, file_size=_LONGEST_FILE),
+        confinement=None if user is None else Confinement(user, reads, low_ports=serving.port < _UNPRIVILEGED),
         grace=HELD + _CONTROLLER_GRACE,
         ready=accepts_tcp(serving.bind_address, serving.port),
     )
@@ -236,6 +253,7 @@ def _controller(tenancy: Tenancy, program: str, arguments: tuple[str, ...], port
         _environment(resources),
         files_hash=tenancy.files_hash(program),
         limits=_limits(resources),
+        confinement=_confinement(tenancy),
         grace=_CONTROLLER_GRACE,
         ready=answers_http(LOOPBACK, port, "/healthz", _without_proof()),
     )
@@ -251,7 +269,25 @@ def _without_proof() -> ssl.SSLContext:
 
 
 def _limits(resources: Resources) -> Limits:
-    return Limits(memory=_memory(resources), open_files=_OPEN_FILES)
+    cpu = resources.limits.get("cpu")
+    return Limits(
+        memory=_memory(resources),
+        open_files=_OPEN_FILES,
+        cpu=None if cpu is None else milli_of(cpu) / 1000,
+        file_size=_LONGEST_FILE,
+    )
+
+
+def _file_size(facts: TenantFacts) -> int:
+    """An API server writes its audit log, too, which begins a new file by itself."""
+    return max(_LONGEST_FILE, ((facts.settings.api_server.audit.max_size_megabytes or 0) + 1) << 20)
+
+
+def _confinement(tenancy: Tenancy, port: int = _UNPRIVILEGED, folders: Sequence[Path] = ()) -> Confinement | None:
+    """As whom a program of the tenant runs that listens at a port."""
+    if tenancy.folder.user is None:
+        return None
+    return Confinement(tenancy.folder.user, (tenancy.folder.path, *folders), low_ports=port < _UNPRIVILEGED)
 
 
 def _environment(resources: Resources) -> dict[str, str]:

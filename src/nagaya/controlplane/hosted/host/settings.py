@@ -14,6 +14,8 @@ PORTS: Final = range(16443, 17443)
 connections, so that none of those sits on one of them."""
 LOCAL_PORTS: Final = range(17443, 19999)
 """Where programs of tenants listen on loopback."""
+USERS: Final = range(200_000, 265_536)
+"""Who programs of tenants run as, if Nagaya is root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class HostSettings:
     """The address of this machine at which tenants' APIs listen; that of the default route if it is empty."""
     ports: range = PORTS
     local_ports: range = LOCAL_PORTS
+    users: range = USERS
+    isolated: bool = True
+    """Whether programs of tenants run as users of their own where that is possible: where Nagaya is root."""
     leaf_validity: timedelta = LEAF_VALIDITY
     """How long the certificates of tenants' programs last; each is renewed when a third of that is left."""
     stop_with_us: bool = False

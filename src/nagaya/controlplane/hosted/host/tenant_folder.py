@@ -1,5 +1,8 @@
 """The folder of one tenant: named by its identity, closed to others, every file in it whole.
 
+What the tenant's programs can write is in `logs` and `run` and nowhere else. Where they have a user of their own
+(users.py) these two are its, and what else its programs need can be read by its group; the rest is root's alone.
+
 owner.json       whose it is (ownership.py)
 pki/             certificates and keys, with kubeadm's names
 *.conf           kubeconfigs of the tenant's own programs
@@ -7,9 +10,10 @@ configuration/   what kube-apiserver reads at its start
 encryption/      how it encrypts what it stores
 store/           credentials for the data store
 logs/            the audit log
+run/             sockets
 ports.json       ports within this machine (ports.py)
 started.json     what each process was last started as
-balancer.json    what the balancer reads; what it says is beside it (leaving.py)
+balancer/        what the balancer reads, and in a file of its own what it says (leaving.py)
 """
 
 from __future__ import annotations
@@ -26,9 +30,15 @@ import msgspec
 
 from nagaya.controlplane.hosted.components.facts import Folders
 from nagaya.controlplane.hosted.data_store.kine_process import LONGEST_SOCKET
+from nagaya.controlplane.hosted.host.balancer.front import STATUS
 from nagaya.controlplane.hosted.host.ownership import RECORD
-from nagaya.pki.files import write_atomically
+from nagaya.pki.files import PRIVATE, write_atomically
+from nagaya.supervision.folders import hand_over, let_through, share
 
+_BALANCER: Final = "balancer"
+BALANCER_FILE: Final = f"{_BALANCER}/balancer.json"
+_READ: Final = ("pki", "configuration", "encryption")
+"""Folders that the tenant's programs read."""
 _UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -45,13 +55,17 @@ class TenantFolder:
     """One tenant's files."""
 
     path: Path
+    user: int | None = None
+    """Who the tenant's programs run as, if not as Nagaya itself."""
+    balancer: int | None = None
+    """Who its balancer runs as, likewise."""
 
     @classmethod
-    def of(cls, tenants: Path, uid: str) -> TenantFolder:
+    def of(cls, tenants: Path, uid: str, user: int | None = None, balancer: int | None = None) -> TenantFolder:
         """The folder of a tenant. Raises ValueError if its identity was no uid: it becomes part of paths."""
         if not _UID.fullmatch(uid):
             raise ValueError(f"{uid!r} is not a uid: it must be a UUID in lower case")
-        return cls(tenants / uid)
+        return cls(tenants / uid, user, balancer)
 
     @property
     def folders(self) -> Folders:
@@ -63,18 +77,18 @@ class TenantFolder:
             configuration=f"{base}/configuration",
             encryption=f"{base}/encryption",
             logs=f"{base}/logs",
-            sockets=base,
+            sockets=f"{base}/run",
         )
 
     @property
     def kine_socket(self) -> str:
         """Where kine listens."""
-        return os.fspath(self.path / "kine.sock")
+        return os.fspath(self.path / "run/kine.sock")
 
     @property
     def tunnel_socket(self) -> str:
         """Where Konnectivity's server takes the API server's connections."""
-        return os.fspath(self.path / "tunnel.sock")
+        return os.fspath(self.path / "run/tunnel.sock")
 
     def expect_sockets(self) -> None:
         """Raises ValueError, with the remedy, if the sockets' paths are too long for sockets."""
@@ -88,7 +102,7 @@ class TenantFolder:
     @property
     def balancer_file(self) -> Path:
         """What the balancer reads."""
-        return self.path / "balancer.json"
+        return self.path / BALANCER_FILE
 
     @property
     def ports_file(self) -> Path:
@@ -97,18 +111,51 @@ class TenantFolder:
 
     def make(self) -> None:
         """Have the folder, closed to others."""
-        for each in (self.path.parent, self.path, self.path / "logs"):
+        for each in (self.path.parent, self.path, self.path / "logs", self.path / "run"):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.user is not None:
+            let_through(self.path.parent)
+            let_through(self.path)
+            hand_over(self.path / "logs", self.user)
+            hand_over(self.path / "run", self.user)
+
+    def share(self) -> None:
+        """Let the tenant's programs read what an earlier version of Nagaya, or one that was not root, has written."""
+        if self.user is None:
+            return
+        for name in _READ:
+            for inside, _, files in os.walk(self.path / name):
+                for each in (".", *files):
+                    share(Path(inside, each), self.user)
+        for kubeconfig in self.path.glob("*.conf"):
+            share(kubeconfig, self.user)
 
     def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Have files with this content, by their path within the folder. Returns those that were not so before."""
+        """Have files with this content, by their path within the folder, for the tenant's programs to read. Returns
+        those that were not so before."""
+        return self._write(files, self.user)
+
+    def write_for_balancer(self, files: Mapping[str, bytes]) -> None:
+        """Have files that the balancer reads, by their names."""
+        self._write({f"{_BALANCER}/{name}": content for name, content in files.items()}, self.balancer)
+        status = self.path / f"{BALANCER_FILE}{STATUS}"
+        if self.balancer is not None and not status.exists():
+            # It can write into this file, and make no other.
+            write_atomically(status, b"")
+            os.chown(status, self.balancer, self.balancer)
+
+    def _write(self, files: Mapping[str, bytes], group: int | None) -> tuple[str, ...]:
         self.make()
         changed = []
         for name, content in files.items():
             path = self.path / name
             if self.read(name) != content:
-                write_atomically(path, content)
+                write_atomically(path, content, *((PRIVATE,) if group is None else (0o640, group)))
                 changed.append(name)
+            if group is not None:
+                share(path, group)
+                if path.parent != self.path:
+                    share(path.parent, group)
         return tuple(changed)
 
     def read(self, name: str) -> bytes | None:
@@ -125,7 +172,7 @@ class TenantFolder:
 
     def keep(self, credentials: Mapping[str, bytes]) -> None:
         """Keep credentials for the data store."""
-        self.write({f"store/{name}": content for name, content in credentials.items()})
+        self._write({f"store/{name}": content for name, content in credentials.items()}, None)
 
     def started(self) -> dict[str, Started]:
         """What each process was last started as, by its name."""
@@ -137,7 +184,7 @@ class TenantFolder:
 
     def note_started(self, started: Mapping[str, Started]) -> None:
         """Remember what processes are about to be started as."""
-        self.write({"started.json": msgspec.json.encode(started, order="sorted")})
+        self._write({"started.json": msgspec.json.encode(started, order="sorted")}, None)
 
     def empty(self) -> None:
         """Remove all that is in it, but for the record of whose it is: without that nobody could complete it."""

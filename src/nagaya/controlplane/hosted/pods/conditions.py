@@ -17,7 +17,7 @@ from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.api.controlplane.hosted_status import RUNNING, ComponentStatus
 from nagaya.api.meta import Condition
 from nagaya.clusters.pause import NOT_PAUSED
-from nagaya.controlplane.hosted.control_plane.conditions import deleting, of_phase
+from nagaya.controlplane.hosted.control_plane.conditions import deleting, isolated, of_phase
 from nagaya.controlplane.hosted.phases import Verdict, left_out
 from nagaya.controlplane.hosted.pods.plan import Plan
 from nagaya.controlplane.hosted.pods.seen import Seen
@@ -44,6 +44,7 @@ def conditions(seen: Seen, planned: Plan, components: Sequence[ComponentStatus])
         yield of_phase(type, verdicts[phase])
     yield from _of_programs(seen, planned, components)
     yield _available(verdicts[Phase.API_SERVER])
+    yield isolated("")
     yield _upgrade_possible(seen)
     yield _rolling_out(planned)
     yield from _scaling(seen)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ def test_an_authority_that_ends_soon_is_told(tenant: Tenant) -> None:
     files = tenant.known.files
     assert files is not None
     soon = Certificates((Issued("ca", NOW + timedelta(days=30), "1"),))
-    tenant.known.files = type(files)(files.made_for, files.facts, files.ports, files.hashes, soon)
+    tenant.known.files = replace(files, certificates=soon)
     found = {each.type: each for each in told(tenant).conditions}
 
     assert found["CertificatesAvailable"].status == "True"

@@ -53,7 +53,7 @@ async def test_the_certificate_for_the_store_is_renewed_before_its_end_and_nothi
     observer: Any = SimpleNamespace(
         rt=SimpleNamespace(world=SimpleNamespace(clock=clock), recorder=events),
         stores=SimpleNamespace(get=lambda _: etcd),
-        host=SimpleNamespace(folder=lambda _: tenant.folder),
+        host=SimpleNamespace(admit=lambda _: tenant.folder),
     )
     apply = Apply(observer, cast(Any, None), cast(Any, None), cast(Any, None))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -116,3 +117,38 @@ async def test_kine_is_told_the_file_of_the_tenant(driver: SqliteDriver, tmp_pat
     assert store.endpoint.startswith(f"sqlite://{tmp_path}/stores/{ONE.uid}/state.db?_journal=WAL&")
     assert store.facts("/pki", "/run/kine.sock").socket == "/run/kine.sock"
     assert not store.files
+
+
+@pytest.mark.parametrize("name", ["state.db", "state.db-wal", "state.db-shm"])
+@pytest.mark.parametrize("kind", ["link", "same", "pipe"])
+async def test_what_a_tenant_puts_in_place_of_its_file_leads_nowhere(tmp_path: Path, name: str, kind: str) -> None:
+    driver = SqliteDriver(tmp_path / "store", World())
+    await driver.provision(ONE)
+    await driver.restore(ONE, copy(FOUND[0]))
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"of somebody else")
+    file = tmp_path / "store" / ONE.uid / name
+    file.unlink(missing_ok=True)
+    if kind == "link":
+        file.symlink_to(precious)
+    elif kind == "same":
+        file.hardlink_to(precious)
+    else:
+        os.mkfifo(file)
+    with pytest.raises(StoreError, match="not the tenant's own file"):
+        await driver.usage(ONE)
+    with pytest.raises(StoreError, match="not the tenant's own file"):
+        [piece async for piece in driver.snapshot(ONE)]
+    await driver.deprovision(ONE)
+    assert precious.read_bytes() == b"of somebody else"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+async def test_what_is_restored_belongs_to_the_user_of_the_tenant(tmp_path: Path) -> None:
+    driver = SqliteDriver(tmp_path / "store", World(), lambda _: 231_997)
+    await driver.provision(ONE)
+    # Another process of Nagaya restores, which does not know who has which user.
+    assert await SqliteDriver(tmp_path / "store", World()).restore(ONE, copy(FOUND[0])) == 1
+    folder = tmp_path / "store" / ONE.uid
+    assert {each.stat().st_uid for each in (folder, *folder.iterdir())} == {231_997}
+    assert (folder.parent.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o711, 0o700)

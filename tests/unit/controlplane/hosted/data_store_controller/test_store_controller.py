@@ -17,6 +17,8 @@ from nagaya.controlplane.hosted.data_store_controller.controller import ASK, ASK
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host.ownership import Claim, Standing
 from nagaya.controlplane.hosted.host.programs import Programs
+from nagaya.controlplane.hosted.host.settings import USERS
+from nagaya.controlplane.hosted.host.users import Users
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.contract_kinds import ContractKinds
 from nagaya.kube.controller import Result
@@ -43,6 +45,7 @@ class Machine:
     def __init__(self, folder: Path, state: State | None, reason: str) -> None:
         self.settings = SimpleNamespace(folder=folder)
         self.store_folder = folder.joinpath
+        self.users = Users(folder, USERS, enabled=False)
         self.close = self.subscribe = lambda *_: None
         self._state, self._reason = state, reason
         self.asked_to_run: list[str] = []

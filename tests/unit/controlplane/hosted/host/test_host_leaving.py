@@ -86,7 +86,7 @@ def host(tmp_path: Path) -> Host:
 @pytest.fixture
 def folder(host: Host) -> TenantFolder:
     found = host.folder(UID)
-    found.write({"balancer.json": msgspec.json.encode(FILE)})
+    found.write_for_balancer({"balancer.json": msgspec.json.encode(FILE)})
     return found
 
 
@@ -111,7 +111,7 @@ class FakeBalancer:
             "leaving": [] if count is None else [[*AT[FIRST], count]],
             "closed": [AT[FIRST]] if closed else [],
         }
-        self._folder.write({"balancer.json.status": json.dumps(status).encode()})
+        self._folder.write_for_balancer({"balancer.json.status": json.dumps(status).encode()})
 
     async def confirm(self) -> None:
         """Confirm everything, as soon as it is wanted."""
@@ -168,7 +168,7 @@ async def test_nothing_is_waited_for_without_a_back_end(folder: TenantFolder, na
 
 async def test_nothing_is_waited_for_without_a_balancer(tmp_path: Path) -> None:
     assert await drain(TenantFolder(tmp_path), {FIRST})
-    assert not (tmp_path / "balancer.json").exists()
+    assert not (tmp_path / "balancer").exists()
 
 
 class Ended(Supervisor):
@@ -260,7 +260,9 @@ async def test_the_mark_goes_if_the_exchange_fails_and_stays_if_nagaya_ends(host
 async def test_an_interrupted_exchange_is_completed_before_another_one_begins(host: Host, folder: TenantFolder) -> None:
     """Nagaya was killed after it had written down that the first API server is of the new version: it is not."""
     folder.note_started({**STARTED, FIRST: wanted(FIRST, "v1.36.4").started})
-    folder.write({"balancer.json": msgspec.json.encode(msgspec.structs.replace(FILE, leaving=(AT[FIRST],)))})
+    folder.write_for_balancer(
+        {"balancer.json": msgspec.json.encode(msgspec.structs.replace(FILE, leaving=(AT[FIRST],)))}
+    )
 
     supervisor = await carry_out(host, folder, Roll((wanted(FIRST, "v1.36.4"), wanted(SECOND, "v1.36.4"))))
 

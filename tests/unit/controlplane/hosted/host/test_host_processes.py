@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,48 @@ def test_no_secret_is_on_a_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", [{"a": b"y"}, {"b": b"x"}, {"a": b"x", "b": b""}, {"ax": b""}])
 def test_a_digest_tells_contents_apart(other: dict[str, bytes]) -> None:
     assert digest({"a": b"x"}) != digest(other)
+
+
+def isolated(tmp_path: Path, **spec: Any) -> dict[str, Wanted]:
+    whole = tenancy(tmp_path, **spec)
+    folder = replace(whole.folder, user=200_001, balancer=200_002)
+    return by_name(processes(replace(whole, folder=folder)))
+
+
+def test_programs_run_as_the_user_of_their_tenant_and_the_balancer_as_its_own(tmp_path: Path) -> None:
+    found = isolated(tmp_path, replicas=2)
+    users = {name: None if (each := wanted.spec.confinement) is None else each.user for name, wanted in found.items()}
+    assert users.pop("balancer") == 200_002
+    assert set(users.values()) == {200_001}
+    balancer, server = found["balancer"].spec.confinement, found["kube-apiserver-0"].spec.confinement
+    assert balancer is not None
+    assert server is not None
+    assert tmp_path / UID / "balancer" in balancer.folders
+    assert not any("pki" in each.parts or each == tmp_path / UID for each in balancer.folders)
+    assert server.folders == (tmp_path / UID,)
+    assert not server.low_ports
+
+
+def test_only_what_is_declared_to_listen_below_1024_may(tmp_path: Path) -> None:
+    whole = tenancy(tmp_path)
+    facts = replace(whole.facts, serving=replace(whole.facts.serving, port=443))
+    folder = replace(whole.folder, user=200_001)
+    found = by_name(processes(replace(whole, facts=facts, folder=folder)))
+    low = {name for name, each in found.items() if each.spec.confinement and each.spec.confinement.low_ports}
+    assert low == {"kube-apiserver-0"}
+
+
+def test_without_users_nothing_changes_for_programs_that_run(tmp_path: Path) -> None:
+    before = by_name(processes(tenancy(tmp_path)))["kube-scheduler"].spec
+    assert before.confinement is None
+    assert replace(before, limits=replace(before.limits, file_size=1)).digest == before.digest
+    assert isolated(tmp_path)["kube-scheduler"].spec.digest != before.digest
+
+
+def test_limits_of_processors_and_files_are_handed_on(tmp_path: Path) -> None:
+    scheduler = {"resources": {"limits": {"cpu": "250m"}}}
+    found = by_name(processes(tenancy(tmp_path, scheduler=scheduler, apiServer={"audit": {"maxSizeMegabytes": 2000}})))
+    assert found["kube-scheduler"].spec.limits.cpu == 0.25
+    assert found["kube-scheduler"].spec.limits.file_size == 1 << 30
+    assert found["kube-apiserver-0"].spec.limits.cpu is None
+    assert found["kube-apiserver-0"].spec.limits.file_size == 2001 << 20

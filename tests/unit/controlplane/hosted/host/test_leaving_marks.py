@@ -50,7 +50,7 @@ class Restarted(Supervisor):
 @pytest.fixture
 def folder(tmp_path: Path) -> TenantFolder:
     found = TenantFolder.of(tmp_path, UID)
-    found.write({"balancer.json": msgspec.json.encode(FILE)})
+    found.write_for_balancer({"balancer.json": msgspec.json.encode(FILE)})
     return found
 
 
@@ -70,7 +70,7 @@ def marked(folder: TenantFolder) -> frozenset[str]:
 
 def say(folder: TenantFolder, generation: int, count: int) -> None:
     status = {"observedGeneration": generation, "leaving": [[*AT[FIRST], count]], "closed": []}
-    folder.write({"balancer.json.status": json.dumps(status).encode()})
+    folder.write_for_balancer({"balancer.json.status": json.dumps(status).encode()})
 
 
 async def test_a_mark_stays_until_the_api_server_has_its_turn(

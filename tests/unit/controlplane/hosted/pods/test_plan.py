@@ -227,7 +227,7 @@ def test_conditions_say_how_it_stands_each_once() -> None:
     found = ready(api_servers=deployment(available=1), controllers=deployment(), known=Known(store=etcd_place()))
     told = list(conditions(found, plan(found), components(found)))
     by_type = {each.type: each for each in told}
-    assert len(by_type) == len(told) == 16
+    assert len(by_type) == len(told) == 17
     assert by_type["Available"].status == "True"
     assert by_type["APIServerReady"].message == "1 of 2 pods are available."
     assert by_type["KonnectivityReady"].reason == "NotUsed"

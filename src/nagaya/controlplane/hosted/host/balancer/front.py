@@ -17,8 +17,9 @@ HELD = 10.0
 end."""
 STATUS = ".status"
 """Suffix that makes the name of the status file out of that of the file."""
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the two files. A balancer of another version, of an earlier Nagaya, is exchanged."""
+_BLOCK = 4096
 _DRAINING_INTERVAL = 0.1
 """Seconds between two looks at the file while an API server is leaving: HTTP/2 clients may be waiting."""
 
@@ -129,11 +130,15 @@ class Balancer:
         content = json.dumps(status).encode()
         if content == self._status:
             return
-        path = self._file + STATUS
-        descriptor = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(f"{path}.new", path)
+        # In its place: where the balancer has a user of its own it can make no file. Padded, so that one write replaces
+        # all of it; what was read half-written is no status, and confirms nothing.
+        padded = content + b" " * (-len(content) % _BLOCK)
+        descriptor = os.open(self._file + STATUS, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(descriptor, padded, 0)
+            os.ftruncate(descriptor, len(padded))
+        finally:
+            os.close(descriptor)
         self._status = content
 
     async def some_ready(self) -> None:
