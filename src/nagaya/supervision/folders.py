@@ -7,7 +7,9 @@ of its user.
 
 from __future__ import annotations
 
+import itertools
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Final
@@ -28,7 +30,7 @@ def hand_over(folder: Path, user: int) -> None:
     The folder itself comes last: until then only root can be in there, whenever this is interrupted.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    opened = _open(folder)
     try:
         if os.fstat(opened).st_uid == user:
             return
@@ -52,3 +54,34 @@ def share(path: Path, group: int) -> None:
         os.chown(path, 0, group, follow_symlinks=False)
     if stat.S_IMODE(found.st_mode) != mode and not stat.S_ISLNK(found.st_mode):
         path.chmod(mode)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, without following a link. Nobody may write there any more.
+
+    What is in a folder is moved up before that is removed, so that no depth is too much.
+    """
+    unused = secrets.token_hex(8)
+    moved = itertools.count()
+    top = _open(folder)
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                try:
+                    os.unlink(name, dir_fd=top)
+                    continue
+                except IsADirectoryError:
+                    inside = _open(name, top)
+                try:
+                    for each in os.listdir(inside):
+                        os.rename(each, f"{unused}-{next(moved)}", src_dir_fd=inside, dst_dir_fd=top)
+                finally:
+                    os.close(inside)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    folder.rmdir()
+
+
+def _open(folder: str | Path, within: int | None = None) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)

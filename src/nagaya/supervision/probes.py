@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import stat
 from pathlib import Path
 
 from nagaya.supervision.spec import Probe
@@ -16,6 +17,8 @@ def accepts_unix(path: Path) -> Probe:
     """Ready when somebody listens at a Unix socket."""
 
     async def probe() -> bool:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return False  # a link that the process has put there could lead to anybody's
         _, writer = await asyncio.open_unix_connection(os.fspath(path))
         writer.close()
         return True

@@ -68,6 +68,8 @@ def command_of(pid: int) -> tuple[str, ...]:
 def user_of(pid: int) -> int | None:
     """The number of the user that a process runs as; None if it has ended. A process can hide who its files in `/proc`
     belong to, but not this."""
+    if start_of(pid) is None:
+        return None
     try:
         lines = (_PROC / str(pid) / "status").read_text(errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nagaya.supervision import folders
-from nagaya.supervision.folders import hand_over, let_through, share
+from nagaya.supervision.folders import hand_over, let_through, remove, share
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+for_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 USER = 231_998
 
@@ -19,6 +19,7 @@ def owner(path: Path) -> tuple[int, int, int]:
     return found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)
 
 
+@for_root
 def test_a_folder_is_handed_over_with_all_that_is_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     (folder / "deep/deeper").mkdir(parents=True)
@@ -29,11 +30,13 @@ def test_a_folder_is_handed_over_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert {owner(each)[:2] for each in folder.rglob("*")} == {(USER, USER)}
 
 
+@for_root
 def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     hand_over(tmp_path / "own", USER)
     assert owner(tmp_path / "own") == (USER, USER, 0o700)
 
 
+@for_root
 def test_nothing_elsewhere_changes_its_owner(tmp_path: Path) -> None:
     """A link to a file, a link to a folder, another name of a file, and the folder itself as a link."""
     precious, elsewhere, folder = tmp_path / "precious", tmp_path / "elsewhere", tmp_path / "own"
@@ -54,6 +57,7 @@ def test_nothing_elsewhere_changes_its_owner(tmp_path: Path) -> None:
     assert owner(elsewhere) == (0, 0, 0o755)
 
 
+@for_root
 def test_what_was_handed_over_is_not_touched_again(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     hand_over(folder, USER)
@@ -62,6 +66,7 @@ def test_what_was_handed_over_is_not_touched_again(tmp_path: Path) -> None:
     assert owner(folder / "planted")[0] == 0
 
 
+@for_root
 @pytest.mark.parametrize("crash", range(4))
 def test_it_can_be_interrupted_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash: int) -> None:
     folder = tmp_path / "own"
@@ -91,6 +96,7 @@ def test_it_can_be_interrupted_anywhere(tmp_path: Path, monkeypatch: pytest.Monk
     assert {owner(each)[:2] for each in (folder, *folder.iterdir())} == {(USER, USER)}
 
 
+@for_root
 def test_a_folder_that_others_pass_through_is_not_listed_by_them(tmp_path: Path) -> None:
     let_through(tmp_path / "a/b")
     assert owner(tmp_path / "a/b") == (0, 0, 0o711)
@@ -99,6 +105,7 @@ def test_a_folder_that_others_pass_through_is_not_listed_by_them(tmp_path: Path)
     assert owner(tmp_path / "a/b") == (0, 0, 0o711)
 
 
+@for_root
 def test_what_is_shared_is_read_by_a_group_and_written_by_root(tmp_path: Path) -> None:
     (tmp_path / "file").touch(0o666)
     os.chown(tmp_path / "file", 7, 7)
@@ -107,3 +114,35 @@ def test_what_is_shared_is_read_by_a_group_and_written_by_root(tmp_path: Path) -
     (tmp_path / "folder").mkdir(mode=0o777)
     share(tmp_path / "folder", USER)
     assert owner(tmp_path / "folder") == (0, USER, 0o750)
+
+
+def test_what_is_removed_is_never_what_a_link_leads_to(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "own", tmp_path / "elsewhere"
+    (elsewhere / "inside").mkdir(parents=True)
+    (elsewhere / "file").write_text("of somebody else")
+    (folder / "deep/deeper").mkdir(parents=True)
+    for number, place in enumerate((folder, folder / "deep", folder / "deep/deeper")):
+        (place / "link").symlink_to(elsewhere)
+        (place / "same").hardlink_to(elsewhere / "file")
+        (place / str(number)).mkdir()
+        os.mkfifo(place / "pipe")
+    remove(folder)
+    assert not folder.exists()
+    assert (elsewhere / "file").read_text() == "of somebody else"
+    assert (elsewhere / "inside").is_dir()
+    (tmp_path / "link").symlink_to(elsewhere)
+    with pytest.raises(OSError, match="link"):
+        remove(tmp_path / "link")
+    assert (elsewhere / "inside").is_dir()
+
+
+def test_no_folder_is_too_deep_to_be_removed(tmp_path: Path) -> None:
+    at = os.open(tmp_path, os.O_PATH)
+    for _ in range(3000):
+        os.mkdir("folder", dir_fd=at)
+        below = os.open("folder", os.O_PATH, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    remove(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import shutil
 import stat
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,7 +25,7 @@ from nagaya.controlplane.hosted.data_store.errors import StoreError, StoreNotEmp
 from nagaya.controlplane.hosted.data_store.snapshots import Entry
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.data_store.tenant_store import KineTenantStore
-from nagaya.supervision.folders import hand_over, let_through
+from nagaya.supervision.folders import hand_over, let_through, remove
 from nagaya.world import World
 
 _FILE: Final = "state.db"
@@ -75,7 +74,7 @@ class SqliteDriver:
         folder = self._file(tenant).parent
         with _explained(folder):
             if folder.is_dir():
-                await asyncio.to_thread(shutil.rmtree, folder)
+                await asyncio.to_thread(remove, folder)
 
     async def usage(self, tenant: Tenant) -> Usage:
         """Keys, and the bytes of the files."""

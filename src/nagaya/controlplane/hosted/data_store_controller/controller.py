@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +44,7 @@ from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 from nagaya.supervision.errors import FolderInUse, SupervisionError
 from nagaya.supervision.events import Event, Exited, Ready
+from nagaya.supervision.folders import remove
 from nagaya.supervision.status import State
 
 log = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ class DataStores:
         await self._host.forget(_process(store))
         folder = self._folder(store)
         if folder.exists():
-            await asyncio.to_thread(shutil.rmtree, folder)
+            await asyncio.to_thread(remove, folder)
         await asyncio.to_thread(self._host.users.forget, store.store_id)
 
     def _folder(self, store: DataStore) -> Path:

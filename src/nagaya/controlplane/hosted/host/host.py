@@ -265,7 +265,7 @@ class Host:
             with self._supervisor.log_of(name).open("rb") as log_file:
                 log_file.seek(0, 2)
                 log_file.seek(max(log_file.tell() - 4096, 0))
-                lines = log_file.read().decode(errors="replace").strip().splitlines()
+                lines = log_file.read(4096).decode(errors="replace").strip().splitlines()
         except OSError:
             return ""
         return lines[-1][:1000] if lines else ""

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from nagaya.controlplane.hosted.data_store.kine_process import LONGEST_SOCKET
 from nagaya.controlplane.hosted.host.balancer.front import STATUS
 from nagaya.controlplane.hosted.host.ownership import RECORD
 from nagaya.pki.files import PRIVATE, write_atomically
-from nagaya.supervision.folders import hand_over, let_through, share
+from nagaya.supervision.folders import hand_over, let_through, remove, share
 
 _BALANCER: Final = "balancer"
 BALANCER_FILE: Final = f"{_BALANCER}/balancer.json"
@@ -192,11 +191,11 @@ class TenantFolder:
             if each.name == RECORD:
                 continue
             if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each)
+                remove(each)
             else:
                 each.unlink()
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
         if self.path.exists():
-            shutil.rmtree(self.path)
+            remove(self.path)
