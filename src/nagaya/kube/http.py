@@ -28,9 +28,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 import nagaya
+from nagaya.address_policy import POLICY
 from nagaya.foreign_answers import Secrets, TooMuch, read_whole, secrets
 from nagaya.foreign_text import escape_line
-from nagaya.address_policy import POLICY
 from nagaya.kube import proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof

@@ -19,8 +19,8 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 import nagaya
-from nagaya.foreign_answers import secrets
 from nagaya.address_policy import POLICY
+from nagaya.foreign_answers import secrets
 from nagaya.kube import errors, proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof

@@ -20,8 +20,8 @@ import aiohttp
 from yarl import URL
 
 import nagaya
-from nagaya.foreign_answers import TooMuch, read_whole
 from nagaya.address_policy import POLICY
+from nagaya.foreign_answers import TooMuch, read_whole
 from nagaya.infrastructure.proxmox.client.endpoint import Endpoint
 from nagaya.infrastructure.proxmox.client.greeting import cause, fingerprint_of, greeted
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, NotSent, ReplyLost, Request, Unusable
