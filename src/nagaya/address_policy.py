@@ -105,7 +105,7 @@ class AddressPolicy:
         address: Address = ipaddress.ip_address(host.partition("%")[0])
         if isinstance(address, ipaddress.IPv6Address):
             address = address.ipv4_mapped or address
-        why = next(filter(None, (_why(each) or self._is_management(each, port) for each in _meant(address))), "")
+        why = refusal(address) or next(filter(None, (self._is_management(each, port) for each in _meant(address))), "")
         if why and not any(each.covers(address, port) for each in self._known()):
             shown = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
             raise AddressRefused(
@@ -135,11 +135,18 @@ POLICY: Final = AddressPolicy()
 """That of this process."""
 
 
+def refusal(address: Address) -> str:
+    """What an address is that no object may lead to; empty for addresses of other machines."""
+    return next(filter(None, map(_why, _meant(address))), "")
+
+
 def _meant(address: Address) -> Iterator[Address]:
     """An address, and the IPv4 addresses that it may be another form of."""
     yield address
     if isinstance(address, ipaddress.IPv4Address):
         return
+    if address.ipv4_mapped is not None:
+        yield address.ipv4_mapped
     number = int(address)
     if any(address in each for each in _LAST_BITS) or (number >> 32) & 0xFFFFFFFF in _ISATAP:
         yield ipaddress.IPv4Address(number & 0xFFFFFFFF)

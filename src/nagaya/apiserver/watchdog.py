@@ -61,12 +61,14 @@ class Watched(Generator[Any, Any, T]):
         seconds = time.perf_counter() - began
         if seconds <= LIMIT:
             return
-        exchange = self._exchange
-        log.warning(
+        exchange, computed = self._exchange, time.thread_time() - busy
+        # A busy machine delays every request for a while, which no user can do anything about.
+        log.log(
+            logging.WARNING if computed > LIMIT / 2 else logging.INFO,
             "a request kept the server from serving others for %d ms, %d ms of them computing: "
             "%s %s by %s (audit ID %s)",
             seconds * 1000,
-            (time.thread_time() - busy) * 1000,
+            computed * 1000,
             gostring.quote(exchange.info.verb[:_SHOWN]),
             gostring.quote(exchange.request.path[:_SHOWN]),
             gostring.quote(exchange.user.name[:_SHOWN]),

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import Any, Final
+
+from nagaya.address_policy import refusal
 
 ENTRY_FIELDS: Final = frozenset({"issuer", "claimValidationRules", "claimMappings", "userValidationRules"})
 ISSUER_FIELDS: Final = frozenset(
@@ -29,10 +31,6 @@ _bundle = re.compile(
 ).fullmatch
 _LOCAL_NAMES: Final = ("localhost", "localdomain")
 _METADATA_NAMES: Final = ("metadata.google.internal", "instance-data.ec2.internal", "metadata.azure.internal")
-_METADATA: Final = frozenset(
-    map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
-)
-_NAT64: Final = 0x64FF9B << 96
 
 
 def issuer_problems(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -73,22 +71,7 @@ def _host_problem(host: str) -> str:
             return "the machine itself or a metadata service"
         # Resolvers take 127.1 and 0x7f000001 for addresses, and a name without a dot for one of the machine's own.
         return "a name without a domain" if len(labels) < 2 or re.match(r"[0-9]", labels[-1]) else ""
-    for each in (address, _embedded(address)):
-        if each is None:
-            continue
-        if each.is_loopback or each.is_unspecified or each.is_link_local or each.is_multicast or each in _METADATA:
-            return "a loopback, link-local, unspecified, multicast or metadata address"
-    return ""
-
-
-def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
-    if not isinstance(address, IPv6Address):
-        return None
-    if address.ipv4_mapped is not None or address.sixtofour is not None:
-        return address.ipv4_mapped or address.sixtofour
-    high = int(address) >> 32 << 32
-    return IPv4Address(int(address) & 0xFFFFFFFF) if high in (0, _NAT64) and int(address) > 1 else None
+    return refusal(address)
 
 
 def _unknown(content: Mapping[str, Any], known: frozenset[str], path: str) -> Iterator[tuple[str, str]]:
