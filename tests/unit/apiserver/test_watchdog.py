@@ -130,6 +130,7 @@ async def test_the_server_watches_every_request(
     server = await ApiServer.start(Config(tokens={"alice": User("alice")}))
     ticks = iter(range(10_000))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(time, "thread_time", lambda: float(next(ticks)))
 
     await server.handle(Request.make("GET", "/api/v1/pods", b"", {"Authorization": "Bearer alice"}))
     await server.stop()
