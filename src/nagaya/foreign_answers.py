@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 LARGEST: Final = 64 << 20
-"""Bytes of an answer after decompression: far more than a page of 500 objects or 50,000 virtual machines."""
+"""Bytes of an answer after decompression: far more than a page of 500 objects usually has."""
 HIGHEST_RATIO: Final = 100
 """Of decompressed to compressed bytes; lists of Kubernetes objects reach 30."""
 _RATIO_FROM: Final = 4 << 20

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from nagaya.cli.output.tree import paragraph
+from nagaya.foreign_text import cut, escape
 
 if TYPE_CHECKING:
     from nagaya.cli.output.screen import Screen
@@ -17,4 +18,4 @@ LEAST: Final = 30
 def indented(text: str, indent: int, screen: Screen) -> str:
     """Text that ends its own lines, each with so many spaces before it."""
     wide = max(LEAST, screen.console.width - indent) if screen.terminal else sys.maxsize
-    return "".join(f"{' ' * indent}{line}\n" for line in paragraph(text, wide).split("\n"))
+    return "".join(f"{' ' * indent}{line}\n" for line in paragraph(escape(cut(text)), wide).split("\n"))

@@ -31,6 +31,7 @@ from nagaya.sockets import Sockets
 CONNECT_TIMEOUT: Final = 5.0  # seconds, TLS included
 IDLE: Final = 4.0  # seconds
 _PIECE: Final = 64 * 1024
+_LARGEST: Final = 32 << 20  # bytes of an answer; 100,000 virtual machines
 
 # Raised before a byte of the request is written.
 _NOT_SENT: Final = (
@@ -84,7 +85,7 @@ class HttpTransport:
                 ssl=verified,
                 timeout=timeout,
             ) as response:
-                return Answer(response.status, response.reason or "", await read_whole(response))
+                return Answer(response.status, response.reason or "", await read_whole(response, _LARGEST))
         except TooMuch as error:
             raise Unusable(f"{endpoint} answers too much: {error}") from error
         except _Broken as broken:
