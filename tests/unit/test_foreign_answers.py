@@ -365,6 +365,10 @@ def echoing(where: str) -> Behave:
             writer.write(head(f'Warning: 299 - "{said}"\r\n', length=2) + b"{}")
         elif where == "header":
             writer.write(head(f"Retry-After: {said}\r\n", status="503 no", length=0))
+        elif where == "chunk":
+            writer.write(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{said}\r\n".encode())
+        elif where == "encoding":
+            writer.write(head(f"Content-Encoding: {said}\r\nTransfer-Encoding: {said}\r\n", length=2) + b"{}")
         elif where == "junk":
             writer.write(f"HTTP/1.1 {said}\r\n\r\n".encode())
         elif where == "junk header":
@@ -373,7 +377,7 @@ def echoing(where: str) -> Behave:
     return behave
 
 
-@pytest.mark.parametrize("where", ["body", "text", "warning", "header", "junk", "junk header"])
+@pytest.mark.parametrize("where", ["body", "text", "warning", "header", "chunk", "encoding", "junk", "junk header"])
 async def test_an_api_server_that_repeats_the_token_gets_it_nowhere(
     where: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -110,7 +110,7 @@ class HttpTransport:
         except TooMuch as error:
             raise AnswerUnusable(call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise _no_answer(call, error, self._connection) from None
+            raise _no_answer(call, error, self._connection, secrets(proof.authorization)) from None
         return _shown(answer, proof, foreign=self._foreign)
 
     @asynccontextmanager
@@ -136,7 +136,7 @@ class HttpTransport:
                     call.method, **self._request(call, proof), timeout=timeout, read_bufsize=_CHUNK
                 )
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(call, error, self._connection) from None
+            raise _no_answer(call, error, self._connection, secrets(proof.authorization)) from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -223,7 +223,7 @@ class _Stream:
             silence = f"{self._connection.server} was silent for {self._call.silence:g} s"
             raise AnswerLost(self._call, silence) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(self._call, error, self._connection) from None
+            raise _no_answer(self._call, error, self._connection, self._known) from None
 
     async def body(self) -> bytes:
         try:
@@ -232,23 +232,23 @@ class _Stream:
         except TooMuch as error:
             raise AnswerUnusable(self._call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _no_answer(self._call, error, self._connection) from None
+            raise _no_answer(self._call, error, self._connection, self._known) from None
 
 
-def _no_answer(call: Call, error: Exception, connection: Connection) -> NoAnswer:
+def _no_answer(call: Call, error: Exception, connection: Connection, known: Secrets) -> NoAnswer:
     server = connection.server
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return Unreachable(call, f"the proxy before {server} answered {error.status}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Unreachable(call, f"{server} took no connection within {CONNECT_TIMEOUT:.0f} s")
     if isinstance(error, _NOT_SENT):
-        return Unreachable(call, f"{server} cannot be reached: {_cause(error)}")
+        return Unreachable(call, f"{server} cannot be reached: {known.remove(_cause(error))}")
     if isinstance(error, TimeoutError):
         waited = f" within {call.timeout:g} s" if call.timeout else " any more"
         return AnswerLost(call, f"{server} did not answer{waited}")
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return AnswerLost(call, f"{server} closed the connection before it answered")
-    return AnswerLost(call, f"the connection to {server} broke: {_cause(error)}")
+    return AnswerLost(call, f"the connection to {server} broke: {known.remove(_cause(error))}")
 
 
 def _cause(error: Exception) -> str:
