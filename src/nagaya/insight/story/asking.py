@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Final
 
 from nagaya.api.proxmox.proxmox_virtual_machine import NamespacedConnectionReference
 from nagaya.api.proxmox.references import SecretReference
 from nagaya.infrastructure.proxmox.client import Proxmox
-from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.client.task_state import Phase, TaskState
 from nagaya.infrastructure.proxmox.connection.opening import Opener, opened
@@ -31,9 +29,6 @@ from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError
 from nagaya.kube.key import Key
 from nagaya.world import World
-
-LOG_LINES: Final = 20
-_LOG_PAGE: Final = 500
 
 
 async def ask(
@@ -76,18 +71,10 @@ def _reference(picture: Picture) -> Reference | None:
 async def _ask(proxmox: Proxmox, task: Task) -> Told:
     try:
         state = await proxmox.tasks.ask(task.upid)
-        log = state.log or (() if state.phase is Phase.VANISHED else await _log(proxmox, task))
+        log = state.log or (() if state.phase is Phase.VANISHED else await proxmox.tasks.log(task.upid))
     except ProxmoxError as error:
         return _unknown(error.why)
     return Told(_outcome(state), state.phase is Phase.FAILED, log)
-
-
-async def _log(proxmox: Proxmox, task: Task) -> tuple[str, ...]:
-    path = path_of("nodes", task.upid.node, "tasks", task.upid.text, "log")
-    page = await proxmox.calls.call("GET", path, {"start": 0, "limit": _LOG_PAGE})
-    if page.total is not None and page.total > _LOG_PAGE:
-        page = await proxmox.calls.call("GET", path, {"start": page.total - LOG_LINES, "limit": LOG_LINES})
-    return tuple(str(line.get("t", "")) for line in page.data)[-LOG_LINES:]
 
 
 def _outcome(state: TaskState) -> str:

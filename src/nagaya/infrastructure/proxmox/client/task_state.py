@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from nagaya.foreign_text import escape_line
 from nagaya.infrastructure.proxmox.client.classification import classified
 from nagaya.infrastructure.proxmox.client.errors import Evidence, ProxmoxError, Refused, TaskFailed, TaskVanished
 from nagaya.infrastructure.proxmox.client.upid import Upid
+
+_LONGEST: Final = 1000
+"""Characters of an exit status."""
 
 
 class Phase(enum.Enum):
@@ -71,6 +75,6 @@ def phase_of(status: dict[str, Any]) -> tuple[Phase, str]:
     """The phase in an answer of .../tasks/{upid}/status, and the exit status."""
     if status["status"] == "running":
         return Phase.RUNNING, ""
-    said = str(status.get("exitstatus") or "unexpected status").strip()
+    said = escape_line(" ".join(str(status.get("exitstatus") or "unexpected status").split()), _LONGEST)
     good = said == "OK" or said.startswith("WARNINGS: ")
     return Phase.SUCCEEDED if good else Phase.FAILED, said

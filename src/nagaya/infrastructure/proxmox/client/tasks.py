@@ -98,7 +98,7 @@ class Tasks:
         """Ask the host now, outside of the schedule: for people, not for controllers."""
         named = _named(task)
         phase, said = await self._status(named)
-        return TaskState(named, phase, said, await self._log(named) if _telling(phase, said) else ())
+        return TaskState(named, phase, said, await self.log(named) if _telling(phase, said) else ())
 
     async def running(self, host: str, type: str) -> tuple[Upid, ...]:
         """Those of a type that run on a host, whoever has begun them, as far as the credentials may see them."""
@@ -175,7 +175,7 @@ class Tasks:
         except ProxmoxError as error:
             _trouble(watched, error)
             return
-        log = await self._log(named) if _telling(phase, said) else ()
+        log = await self.log(named) if _telling(phase, said) else ()
         self._known(watched, TaskState(named, phase, said, log))
 
     async def _running(self, host: str) -> frozenset[str]:
@@ -193,7 +193,7 @@ class Tasks:
             raise
         return phase_of(status)
 
-    async def _log(self, named: Upid) -> tuple[str, ...]:
+    async def log(self, named: Upid) -> tuple[str, ...]:
         """The last lines. That they cannot be read changes nothing on how the task ended."""
         path = path_of("nodes", named.node, "tasks", named.text, "log")
         try:
