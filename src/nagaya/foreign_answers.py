@@ -31,6 +31,7 @@ _RATIO_FROM: Final = 4 << 20
 REMOVED: Final = "(removed)"
 _SHORTEST: Final = 8
 """Characters of a secret that is looked for: shorter ones would be found in innocent words."""
+_ESCAPE: Final = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _IN_PARTS: Final = 24
 """Characters of a secret from which on its parts are looked for too."""
 
@@ -82,14 +83,14 @@ class Secrets:
 
     def remove(self, text: str) -> str:
         """Text without them."""
-        return self.remove_bytes(text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+        return self.remove_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def remove_bytes(self, data: bytes) -> bytes:
         """Bytes without them; JSON stays JSON."""
         if self._pattern is None:
             return data
         if b"\\u" in data or b"\\/" in data:
-            data = _without_escapes(data)
+            data = _ESCAPE.sub(_unescaped, data)
         if any(form in data for form in self._forms):
             data = self._pattern.sub(REMOVED.encode(), data)
         return data
@@ -101,11 +102,15 @@ def secrets(*values: str) -> Secrets:
     return Secrets(values)
 
 
-def _without_escapes(data: bytes) -> bytes:
-    try:
-        return orjson.dumps(orjson.loads(data))
-    except ValueError:
-        return data  # no JSON: what reads it does not decode escapes either
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    """An escape of JSON in the one form in which it is looked for."""
+    token = found[1]
+    if token == b"/":
+        return token
+    if len(token) < 5:
+        return found[0]
+    char = bytes((code,)) if 0x20 <= (code := int(token[1:], 16)) < 0x7F else b""
+    return found[0].lower() if not char else b"\\" + char if char in b'"\\' else char
 
 
 def _parts(value: str) -> Iterable[str]:
@@ -124,6 +129,8 @@ def _forms(part: str) -> Iterable[str]:
     raw = part.encode()
     yield from (part, part.upper(), part.lower(), quote(part, safe=""), json.dumps(part)[1:-1])
     yield from (json.dumps(part, ensure_ascii=False)[1:-1], raw.hex(), raw.hex().upper())
+    escaped = "".join(f"%{byte:02x}" for byte in raw)
+    yield from (escaped, escaped.upper())
     for offset in range(3):
         # Whatever stands before and after it, these characters of the whole in base64 depend on the secret alone.
         encoded = base64.b64encode(b"\0" * offset + raw).decode()[offset and offset + 1 : (offset + len(raw)) * 8 // 6]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import json
 import logging
 import ssl
 import tracemalloc
@@ -270,6 +271,33 @@ def test_secrets_are_removed_in_every_form() -> None:
         assert not leaks(basic.remove(form), "correct-horse-battery"), form
     escaped = "".join(f"\\u{ord(char):04x}" for char in UUID)
     assert UUID not in orjson.loads(known.remove_bytes(f'{{"message":"{escaped}"}}'.encode()))["message"]
+
+
+@pytest.mark.parametrize("secret", [UUID, 'quo"te\\back/slash-secret', "ünïcode-sécret-ß", "plain-secret"])
+@pytest.mark.parametrize("deep", [0, 300])
+def test_escapes_of_json_hide_nothing_and_stay_json(secret: str, deep: int) -> None:
+    known = secrets(secret)
+    words = f'a\\u0041 \\" {"x" * 5} / \n <&> \u2028 ä'
+    ways = [
+        "".join(f"\\u{ord(char):04x}" for char in secret),
+        "".join(f"\\u{ord(char):04X}" for char in secret),
+        "".join(f"\\u{ord(char):04x}" if at % 3 else json.dumps(char)[1:-1] for at, char in enumerate(secret)),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        json.dumps(secret)[1:-1].replace("/", "\\/"),
+        "".join(f"%{byte:02X}" for byte in secret.encode()),
+    ]
+    for way in ways:
+        nested = "[" * deep + "]" * deep or "1"
+        body = f'{{"message":"{way}","words":{json.dumps(words)},"path":"a\\/b","x":{nested}}}'.encode()
+        found = orjson.loads(known.remove_bytes(body))
+        assert found["message"] == REMOVED, way
+        assert found["words"] == words
+        assert found["path"] == "a/b"
+
+
+def test_half_characters_are_no_trouble() -> None:
+    assert secrets(UUID).remove(f"\ud800\udcff{UUID}") == f"\ud800\udcff{REMOVED}"
 
 
 def test_names_of_users_and_tokens_are_no_secrets() -> None:
