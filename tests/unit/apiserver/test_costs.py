@@ -22,6 +22,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 PATCHED = "/apis/apps/v1/namespaces/default/deployments/patched"
 CUSTOM = "/apis/example.com/v1/namespaces/default/things"
+SERVICE = {"ports": [{"port": 80}]}
 _DEEP_DEFAULT = {
     "type": "array",
     "items": {
@@ -51,6 +52,7 @@ async def api() -> AsyncIterator[Api]:
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "editor"}
     binding = {"metadata": {"name": "editor"}, "roleRef": role, "subjects": [subject]}
     await found.create("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", binding)
+    await found.create("/api/v1/namespaces/default/services", {"metadata": {"name": "mirrored"}, "spec": SERVICE})
     await found.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
     yield found
     await server.stop()
@@ -170,6 +172,15 @@ def _key_pair(lines: int) -> Attack:
     return Attack("POST", "/api/v1/namespaces/default/secrets", body)
 
 
+def _endpoints(size: int) -> Attack:
+    addresses = [{"ip": f"10.0.{at >> 8}.{at & 255}"} for at in range(size)]
+    ports = [{"name": f"p{at}", "port": at + 1} for at in range(size)]
+    subsets = [{"addresses": addresses, "ports": ports}]
+    return Attack(
+        "POST", "/api/v1/namespaces/default/endpoints", {"metadata": {"name": "mirrored"}, "subsets": subsets}
+    )
+
+
 def _scopes(size: int) -> Attack:
     expressions = [{"scopeName": "BestEffort", "operator": "Exists"} for _ in range(size)]
     spec = {"hard": {"services": "1"}, "scopeSelector": {"matchExpressions": expressions}}
@@ -203,6 +214,7 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "projected files in each other": (500, lambda n: _projected(["a/" * (at % 50) + "a" for at in range(n)])),
     "host ports": (1000, _ports),
     "blocks of a key pair that look like headers": (2000, _key_pair),
+    "addresses with ports": (1000, _endpoints),
     "scopes of a quota": (500, _scopes),
     "spread constraints": (500, _spread),
     "a strategic merge of other items": (
@@ -235,6 +247,7 @@ async def test_cost_grows_no_faster_than_the_request(api: Api, name: str) -> Non
         asked = attack(size)
         if asked.path == PATCHED:
             await prepare(api, size)
+        await api.ask("DELETE", "/api/v1/namespaces/default/endpoints/mirrored")
         request = ask(asked)
 
         async def go() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from nagaya.apiserver.controllers import endpoint_slices, endpoint_subsets
@@ -87,13 +88,18 @@ def is_mirrored(endpoints: JsonObject, service: JsonObject | None) -> bool:
     return _ELECTION not in (metadata.get("annotations") or {})
 
 
+_MOST_ENTRIES: Final = 50_000
+"""Addresses, each with each of its ports: a small object may have very many."""
+
+
 def planned(endpoints: JsonObject) -> list[JsonObject]:
     """What the slices have to say: one for each family in each subset."""
     metadata = endpoints["metadata"]
     annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _NOT_COPIED}
     about: JsonObject = {"labels": dict(metadata.get("labels") or {}), "annotations": annotations}
     slices = []
-    for subset in endpoint_subsets.packed(endpoint_subsets.entries(endpoints.get("subsets") or ())):
+    entries = islice(endpoint_subsets.entries(endpoints.get("subsets") or ()), _MOST_ENTRIES)
+    for subset in endpoint_subsets.packed(entries):
         families: dict[str, list[JsonObject]] = {}
         for address, is_ready in list(_addresses(subset))[:LARGEST]:
             ip = ipaddress.ip_address(address["ip"])

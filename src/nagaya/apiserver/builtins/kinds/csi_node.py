@@ -27,11 +27,13 @@ class CSINodeStrategy(OrderedStrategy):
         from nagaya.apiserver.builtins.kinds.ordered_strategy import immutable_shape
 
         driver = shape("Name=name:s NodeID=nodeID:s TopologyKeys=topologyKeys:p Allocatable=allocatable:p")
+        by_name: dict[str, list[JsonObject]] = {}
+        for mine in new["spec"]["drivers"] or ():
+            by_name.setdefault(mine["name"], []).append(mine)
         return [
             error
             for before in old["spec"]["drivers"] or ()
-            for mine in new["spec"]["drivers"] or ()
-            if mine["name"] == before["name"]
+            for mine in by_name.get(before["name"], ())
             for error in immutable_shape(_DRIVERS, driver, _fixed(mine), _fixed(before))
         ]
 

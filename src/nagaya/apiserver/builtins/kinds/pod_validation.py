@@ -107,9 +107,9 @@ def validate_change(new: JsonObject, old: JsonObject, rules: Rules) -> Iterator[
 
 def _validate_added_tolerations(after: JsonObject, before: JsonObject, rules: Rules) -> Iterator[FieldError]:
     where = SPEC.child("tolerations")
-    kept = [_without(each, "tolerationSeconds") for each in after.get("tolerations") or ()]
+    kept = {frozenset(_without(each, "tolerationSeconds").items()) for each in after.get("tolerations") or ()}
     for toleration in before.get("tolerations") or ():
-        if _without(toleration, "tolerationSeconds") not in kept:
+        if frozenset(_without(toleration, "tolerationSeconds").items()) not in kept:
             yield forbidden(where, "existing toleration can not be modified except its tolerationSeconds")
             return
     yield from validate_tolerations(after.get("tolerations") or (), where, rules)

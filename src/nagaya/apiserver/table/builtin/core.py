@@ -148,13 +148,15 @@ def ENDPOINTS(obj: JsonObject, now: datetime) -> Cells:
     if not subsets:
         return [name(obj), NONE, age(obj, now)]
     shown: list[str] = []
+    count = 0
     for subset in subsets:
         addresses = [each.get("ip") or "" for each in subset.get("addresses") or ()]
         ports: list[JsonObject] = subset.get("ports") or []
-        shown += addresses if not ports else [_host_port(ip, port) for port in ports for ip in addresses]
+        count += len(addresses) * max(1, len(ports))
+        shown += addresses[:3] if not ports else [_host_port(ip, port) for port in ports[:3] for ip in addresses[:3]]
     listed = ",".join(shown[:3])
-    if len(shown) > 3:
-        listed += f" + {len(shown) - 3} more..."
+    if count > 3:
+        listed += f" + {count - 3} more..."
     return [name(obj), listed, age(obj, now)]
 
 
