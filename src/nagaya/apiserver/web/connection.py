@@ -134,14 +134,18 @@ class Connection(RequestHandler):
         if self._taken is not None:
             self._taken.feed(data)
             return
-        if data and self._ahead:  # what came before is parsed first
+        if not data:  # the library goes on where it had stopped, which may begin a request whose body has to follow
+            self._parse(data)
+            if self._ahead and not self._is_complete():
+                self._loop.call_soon(self._catch_up)
+        elif self._ahead:  # what came before is parsed first
             self._wait(data)
         else:
             self._read(data)
 
     def _read(self, data: bytes) -> None:
-        for start in range(0, len(data) or 1, _PIECE):  # nothing means that the library goes on where it had stopped
-            if data and self._serving and (self._last_payload is None or self._last_payload.is_eof()):
+        for start in range(0, len(data), _PIECE):
+            if self._serving and self._is_complete():
                 self._wait(data[start:])
                 return
             self._parse(data[start : start + _PIECE] if len(data) > _PIECE else data)
@@ -152,9 +156,10 @@ class Connection(RequestHandler):
             self._pause_reading_for_buffer()
 
     def served(self) -> None:
-        """The answer to a request is ready: the next one may be read."""
-        self._serving = self.seat.busy = False
-        if self._ahead:
+        """The answer to a request is ready. When there is no other request, the next one may be read."""
+        self.seat.busy = False
+        self._serving = bool(self._messages)
+        if self._ahead and not self._serving:
             self._loop.call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
@@ -167,6 +172,8 @@ class Connection(RequestHandler):
     def _resume_reading_if_drained(self) -> None:
         if len(self._ahead) <= _AHEAD:
             super()._resume_reading_if_drained()
+        else:
+            self.data_received(b"")  # more of what the library has put aside, and nothing from the client
 
     @property
     def is_upgraded(self) -> bool:
@@ -177,12 +184,13 @@ class Connection(RequestHandler):
         """The rest of the body is not wanted: read a little of it, so that the client sees the answer, and stop."""
         self._discard = most
 
-    def _in_head(self) -> bool:
-        return not self._upgraded and (self._last_payload is None or self._last_payload.is_eof())
+    def _is_complete(self) -> bool:
+        """Whether the last request that was parsed has its body."""
+        return self._last_payload is None or self._last_payload.is_eof()
 
     def _parse(self, data: bytes) -> None:
         """Hand bytes to the library, and keep count of a head or body that is not complete yet."""
-        in_head = self._in_head()
+        in_head = self._is_complete() and not self._upgraded
         before = self._request_count
         super().data_received(data)
         if self._request_count != before:

@@ -159,6 +159,7 @@ class Listener:
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         connection = raw.protocol
         assert isinstance(connection, Connection)
+        connection.seat.busy = True
         incoming = Incoming(raw, connection, self._limits, self._patience)
         try:
             return await self._answer(raw, connection, incoming)

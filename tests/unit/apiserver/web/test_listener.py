@@ -589,6 +589,28 @@ async def test_bodies_of_requests_that_come_together_stay_with_their_requests() 
 
 
 @on_both_loops
+async def test_no_more_is_parsed_than_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, most = 0, 0
+    parse = Connection._parse
+
+    def count(self: Connection, data: bytes) -> None:
+        nonlocal parsed, most
+        parsed += len(data)
+        most = max(most, parsed - len(GET) * len(site.seen))
+        parse(self, data)
+
+    monkeypatch.setattr(Connection, "_parse", count)
+    async with Site() as site:
+        reader, writer = await site.connect()
+        writer.write(GET * 20_000)
+        for _ in range(20_000):
+            await answer(reader)
+        assert parsed == len(GET) * 20_000
+        assert most < 100_000
+        writer.close()
+
+
+@on_both_loops
 async def test_a_client_that_sends_ahead_without_end_has_to_wait() -> None:
     async with Site(Patience(stop=0.2)) as site:
         _, writer = await site.connect()
