@@ -44,8 +44,17 @@ class Parsed(NamedTuple):
     canonical: bool
 
 
-@lru_cache(maxsize=2048)
+LONGEST_REMEMBERED = 16 * 1024
+"""Bytes of a text of which something is remembered: clients can write any number of texts of a megabyte."""
+
+
 def parse(text: bytes) -> Parsed:
+    """As `remembered`, which it calls for texts of an ordinary length."""
+    return remembered(text) if len(text) <= LONGEST_REMEMBERED else remembered.__wrapped__(text)
+
+
+@lru_cache(maxsize=2048)
+def remembered(text: bytes) -> Parsed:
     """Read a set from its JSON text. Path elements of unknown kinds are dropped.
 
     The objects of a kind have much the same managers with much the same fields, so most texts have been read before.

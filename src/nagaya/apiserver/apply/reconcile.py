@@ -13,9 +13,14 @@ from nagaya.apiserver.apply.atoms import Atom
 from nagaya.apiserver.apply.fieldset import FieldSet, Node
 
 
-@lru_cache(maxsize=2048)
 def recorded(atom: Atom, text: bytes) -> FieldSet:
     """The set with this text as the schema of today would record it; the set itself if that is the same."""
+    known = len(text) <= fieldset.LONGEST_REMEMBERED
+    return _recorded(atom, text) if known else _recorded.__wrapped__(atom, text)
+
+
+@lru_cache(maxsize=2048)
+def _recorded(atom: Atom, text: bytes) -> FieldSet:
     return _reconciled(atom, fieldset.parse(text).fields)
 
 
