@@ -18,6 +18,7 @@ _LARGEST_INDEX_CELL = (PAGE_SIZE - 12) * 64 // 255 - 23
 _LEAST = (PAGE_SIZE - 12) * 32 // 255 - 23
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _COLUMNS = 16
+_LARGEST_RECORD = 64 * 1024 * 1024  # many times what a request may hold; pages that lead in a circle end here
 
 
 class Cell(NamedTuple):
@@ -40,6 +41,8 @@ def cells(page: bytes, number: int) -> Iterator[Cell | None] | None:
 
 def record(cell: Cell, page_at: Callable[[int], bytes | None]) -> list[Value] | None:
     """The columns of a record, with the pages on which it goes on. None if it makes no sense."""
+    if cell.size > _LARGEST_RECORD:
+        return None
     payload, overflow = [cell.local], cell.overflow
     missing = cell.size - len(cell.local)
     while missing > 0:

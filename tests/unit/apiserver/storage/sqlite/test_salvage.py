@@ -23,6 +23,7 @@ from nagaya.apiserver.storage import (
 )
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.mark import BLOCK, Mark
+from nagaya.apiserver.storage.sqlite.pages import Cell, record
 from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES
 from support.thoroughness import choose, seed_of
 from unit.apiserver.storage.sqlite.damaged import Killed, Kind, killed, start
@@ -64,9 +65,11 @@ async def salvaged(data: Killed, directory: Path, clock: ManualClock) -> Salvage
         assert shown == data.objects
     for key in data.objects.keys() - shown.keys():
         assert reported, f"{key} is gone, and nothing says so"
-    for key, record in shown.items():
-        if data.objects.get(key) != record:  # an older version, or one that was deleted: its newer one is reported
-            assert any(number > record[0] for number in reported), key
+    for key, shown_record in shown.items():
+        if (
+            data.objects.get(key) != shown_record
+        ):  # an older version, or one that was deleted: its newer one is reported
+            assert any(number > shown_record[0] for number in reported), key
     return result
 
 
@@ -237,3 +240,18 @@ async def test_one_that_is_interrupted_can_be_finished(
     assert found[0].items() <= data.objects.items()
     assert len(found[0]) >= len(data.objects) - 1
     assert found[1] > data.revision + BLOCK
+
+
+def test_a_record_of_an_impossible_size_is_not_followed() -> None:
+    """Damaged pages may lead in a circle: a size that nobody could have written is not read page by page."""
+    asked = 0
+
+    def page_at(_: int) -> bytes:
+        nonlocal asked
+        asked += 1
+        return b"\x00\x00\x00\x07" * 1024
+
+    assert record(Cell(5, 2**56, b"", 7), page_at) is None
+    assert asked == 0
+    assert record(Cell(5, 20_000, b"", 7), page_at) is not None
+    assert asked == 5
