@@ -129,7 +129,7 @@ def _verdict(salvaged: Salvaged) -> str:
     ranges = [f"{first}" if first == last else f"{first}-{last}" for first, last in salvaged.lost]
     count = sum(last - first + 1 for first, last in salvaged.lost)
     if not ranges:
-        return "No acknowledged revision is known to be lost, but nothing proves that none is."
+        return "Objects may be missing: no lost revision is known, but nothing proves that there is none."
     shown = ", ".join(ranges[:_RANGES]) + (", ..." if len(ranges) > _RANGES else "")
     return (
         f"Lost: {count} revision{'s' * (count != 1)} ({shown}). What they wrote is missing or older, and what they "

@@ -8,7 +8,7 @@ one is asked only for what the newest should have and has not, because rows that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -121,36 +121,47 @@ class _Reader:
         """All rows outside of some pages."""
         rows: dict[int, Row] = {}
         failed: set[int] = set()
-        deleted: dict[tuple[str, str], int] = {}  # as any version of any page says
+        known: dict[int, Row] = {}  # in any version of any page
         for number in self._pages.keys() - free:
             wanted: set[int] | None = None  # of older versions; None is everything
             found_all = False
             for version in reversed(self._pages[number]):
                 found = cells(version.content, number)
                 good, bad = self._rows(found or (), version)
+                known |= good
                 for revision, row in good.items():
-                    if row.deleted:
-                        deleted[row.table, row.key] = max(revision, deleted.get((row.table, row.key), 0))
-                    if not found_all and (wanted is None or revision in wanted or revision > self._compacted):
+                    missing = not found_all and (wanted is None or revision in wanted)
+                    if missing or revision > self._compacted:  # what is newer was not removed
                         rows[revision] = row
                 if found_all:
                     continue
                 failed |= bad
                 found_all = version.intact and (found is None or not bad)
                 wanted = None if found is None or (bad and not good) or 0 in bad else bad
-        found_newest = max([*rows, self._compacted])
-        newest = max(found_newest, 0 if self._mark is None else self._mark.acknowledged)
+        latest = {(row.table, row.key): revision for revision, row in sorted(known.items())}
+        # A row may have moved from a page that is intact to one that is damaged.
+        moved = {revision: known[revision] for revision in latest.values() if not known[revision].deleted}
+        for attempt in (rows, rows | moved):
+            if self._is_complete(attempt):
+                return Intact(self._identity, attempt, (), True, self._newest(attempt))
+        newest = self._newest(rows)
         edges = sorted({*rows, max(self._compacted, FIRST_REVISION), newest + 1})
         lost = [(before + 1, after - 1) for before, after in pairwise(edges) if before >= self._compacted]
         lost += [(each, each) for each in failed - rows.keys() if 1 < each <= self._compacted]
+        lost = sorted(each for each in lost if each[0] <= each[1])
+        gone = {key for key, revision in latest.items() if known[revision].deleted}
+        rows = {revision: row for revision, row in rows.items() if (row.table, row.key) not in gone}
+        return Intact(self._identity, rows, lost, False, newest)
+
+    def _newest(self, rows: Iterable[int]) -> int:
+        return max([*rows, self._compacted, 0 if self._mark is None else self._mark.acknowledged])
+
+    def _is_complete(self, rows: Mapping[int, Row]) -> bool:
+        """Whether the digest proves it. Without the mark an earlier digest may be right, by what is lost."""
+        if self._mark is None or max([*rows, self._compacted]) < self._mark.acknowledged:
+            return False
         checks = [row.checksum for row in rows.values()]
-        digests = {added(seal(self._identity, fact), *checks) for fact in self._facts[COMPACTED]}
-        # A gap alone may be a write that failed. Without the mark an earlier digest may be right by what is lost.
-        complete = self._mark is not None and found_newest == newest and bool(digests & self._facts[DIGEST])
-        lost = [] if complete else sorted(each for each in lost if each[0] <= each[1])
-        if not complete:
-            rows = {n: row for n, row in rows.items() if deleted.get((row.table, row.key), 0) <= n}
-        return Intact(self._identity, rows, lost, complete, newest)
+        return any(added(seal(self._identity, each), *checks) in self._facts[DIGEST] for each in self._facts[COMPACTED])
 
     def _rows(self, found: Iterable[Cell | None], version: _Version) -> tuple[dict[int, Row], set[int]]:
         """The intact rows in some cells, and the revisions of those that are not; 0 if not even that can be read."""
