@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import ctypes
 import json
 import os
 import socket
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a 
 USER = 231_999
 PYTHON = (os.path.realpath(sys.executable), "-I", "-S")
 PROBE = """
-import json, os, resource, sys
+import ctypes, json, os, resource, sys
 work, *tried = sys.argv[1:]
 def attempt(path):
     try:
@@ -44,6 +45,7 @@ found = {
     "limits": {each: resource.getrlimit(getattr(resource, each)) for each in dir(resource) if each[:7] == "RLIMIT_"},
     "cgroups": open("/proc/self/cgroup").read(),
     "folder": os.getcwd(),
+    "keyring": ctypes.CDLL(None).syscall(250, 0, -3, 0) if os.uname().machine == "x86_64" else -1,
     "umask": os.umask(0),
     "tried": {path: attempt(path) for path in tried},
 }
@@ -124,6 +126,8 @@ async def test_it_has_a_user_without_any_privilege(room: Room) -> None:
     given = {name: each for name, each in found["environment"].items() if name != "LC_CTYPE"}  # type: ignore[attr-defined]
     assert given == {"GIVEN": "yes"}
     assert found["folder"] == "/"
+    if found["keyring"] != -1:
+        assert found["keyring"] != ctypes.CDLL(None).syscall(250, 0, -3, 0), "a keyring of its own"
     targets = sorted(found["open"])  # type: ignore[call-overload]
     of_process = room.supervisor.log_of("probe").parent
     assert targets == sorted([os.devnull, f"{of_process}/lock", f"{of_process}/log", f"{of_process}/log"])
@@ -181,14 +185,16 @@ async def test_it_goes_on_under_the_next_supervisor(room: Room) -> None:
 
 async def test_ports_below_1024_need_leave(room: Room) -> None:
     script = """
-import socket, sys, time
+import os, socket, sys, time
 with socket.socket() as listening:
     try:
         listening.bind(("127.0.0.71", 71))
         said = "bound"
     except PermissionError:
         said = "refused"
-open(sys.argv[1] + "/found", "w").write('"' + said + '"')
+with open(sys.argv[1] + "/new", "w") as file:
+    file.write('"' + said + '"')
+os.rename(sys.argv[1] + "/new", sys.argv[1] + "/found")
 time.sleep(1000)
 """
     assert await room.found(room.spec(script=script)) == "refused"

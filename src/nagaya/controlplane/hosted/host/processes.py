@@ -199,11 +199,14 @@ def _kine(tenancy: Tenancy, store: KineStore) -> Wanted:
         tenancy.name(KINE), tenancy.programs[KINE], store, settings.extra_args, _limits(settings.resources)
     )
     environment = {**spec.environment, **_environment(settings.resources)}
-    file = store.endpoint.partition("?")[0].removeprefix(_SQLITE)
-    confinement = _confinement(tenancy, folders=[Path(file).parent] if store.endpoint.startswith(_SQLITE) else [])
-    # Its database may become as long as it likes.
-    limits = replace(spec.limits, file_size=None)
-    return Wanted(Role.STORE, KINE, "", replace(spec, environment=environment, confinement=confinement, limits=limits))
+    if not store.endpoint.startswith(_SQLITE):
+        spec = replace(spec, confinement=_confinement(tenancy))
+    else:
+        file = store.endpoint.partition("?")[0].removeprefix(_SQLITE)
+        # The database may become as long as it likes.
+        limits = replace(spec.limits, file_size=None)
+        spec = replace(spec, confinement=_confinement(tenancy, folders=[Path(file).parent]), limits=limits)
+    return Wanted(Role.STORE, KINE, "", replace(spec, environment=environment))
 
 
 def _konnectivity(tenancy: Tenancy) -> Wanted:

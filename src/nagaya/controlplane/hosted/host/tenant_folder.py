@@ -138,8 +138,8 @@ class TenantFolder:
         """Have files that the balancer reads, by their names."""
         self._write({f"{_BALANCER}/{name}": content for name, content in files.items()}, self.balancer)
         status = self.path / f"{BALANCER_FILE}{STATUS}"
-        if self.balancer is not None and not status.exists():
-            # It can write into this file, and make no other.
+        if self.balancer is not None and not (status.exists() and status.lstat().st_uid == self.balancer):
+            # The balancer can write into this file, and make no other.
             write_atomically(status, b"")
             os.chown(status, self.balancer, self.balancer)
 

@@ -143,6 +143,7 @@ def test_a_tenants_folder_of_an_earlier_version_is_let_in_for_its_user_alone(tmp
     earlier = TenantFolder.of(tmp_path / "tenants", ONE)
     earlier.write({"pki/ca.crt": b"c", "pki/datastore/client.key": b"k", "a.conf": b"x", "configuration/b": b"y"})
     earlier.keep({"password": b"p"})
+    earlier.write_for_balancer({"balancer.json": b"{}", "balancer.json.status": b"{}"})
     (earlier.path / "logs/audit.log").touch(0o600)
     (earlier.path / "owner.json").touch(0o600)
     folder = TenantFolder.of(tmp_path / "tenants", ONE, user=240_001, balancer=240_002)
