@@ -140,9 +140,12 @@ class Machines:
         return await self._calls.begin("POST", _path(node, vmid, "template"))
 
     async def destroy(self, node: str, vmid: int) -> Upid:
-        """Remove it, with every volume that is its own and what other parts of PVE know of it (jobs, HA). Whoever
-        calls this has compared the machine with what it should be on a fresh read. Raises WrongState while it runs."""
-        given = {"purge": True, "destroy-unreferenced-disks": True}
+        """Remove it with the volumes that its configuration names and what other parts of PVE know of it (jobs, HA).
+
+        The caller has compared the machine with what it should be on a fresh read, and looks for other volumes of its
+        id itself: to find those, PVE would activate every storage of the host, after the machine's own disks are gone,
+        and fail if one cannot be activated. Raises WrongState while the machine runs."""
+        given = {"purge": True, "destroy-unreferenced-disks": False}
         return await self._calls.begin("DELETE", path_of("nodes", node, "qemu", vmid), given)
 
     async def regenerate_cloud_init(self, node: str, vmid: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox
@@ -19,6 +20,7 @@ from nagaya.infrastructure.proxmox.image.choice import IMAGES
 from nagaya.infrastructure.proxmox.image.following import follow
 from nagaya.infrastructure.proxmox.image.seen import Seen, Template
 from nagaya.infrastructure.proxmox.image.users import Users
+from nagaya.infrastructure.proxmox.virtual_machine.removing import check_storages, leftovers
 
 _NUMBERS: Final = re.compile(r"\d+")
 _IN_USE: Final = "still in use by linked clone"
@@ -153,6 +155,14 @@ def _named_as_parent(parent: str, base: str) -> bool:
     return bool(parent) and parent.rpartition("/")[2].partition("@")[0] == base
 
 
+def _since(known: marker.Marker) -> datetime:
+    """When the template was made; without a date, no volume is proven to be newer."""
+    try:
+        return datetime.fromisoformat(known.made).astimezone(UTC)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class Gone:
     """What became of one that was to go."""
@@ -173,6 +183,12 @@ async def remove(proxmox: Proxmox, template: Template, tell: Callable[[str, str]
             return Gone(template, f"{vmid} on {host} is another machine by now: it was not touched.")
         if row is None or row.node != host or row.pool != known.pool:
             return Gone(template, f"{vmid} is not where it was ({host}, {_pool(known.pool)}): it was not touched.")
+        await check_storages(proxmox, vmid, host, config)
+        # While the template has its VMID, no volume that bears it can be that of another machine.
+        for volume in await leftovers(proxmox, vmid, host, (IMAGES,), _since(known)):
+            if not any(volume in value for value in config.options.values()):
+                tell(host, f"remove {volume}, which a failed import has left")
+                await follow(proxmox, await proxmox.storages.delete(host, volume), lambda _: None)
         tell(host, f"remove {vmid} ({known.name})")
         await follow(proxmox, await proxmox.machines.destroy(host, vmid), lambda _: None)
     except NotFound:

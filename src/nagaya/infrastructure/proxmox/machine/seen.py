@@ -114,7 +114,8 @@ class Objects:
             uuid = own.provider_id.removeprefix(PROVIDER)
             return Identity(own.virtual_machine_id, metadata.name, metadata.uid, uuid=uuid)
         spec = self.reservation.spec
-        return Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool)
+        since = self.reservation.metadata.creation_timestamp
+        return Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool, since=since)
 
     @property
     def has_boot_data(self) -> bool:

@@ -83,7 +83,8 @@ class ProxmoxVirtualMachines:
 
     async def _reap(self, key: Key, reservation: ProxmoxVirtualMachine, link: Link) -> Result | None:
         spec = reservation.spec
-        identity = Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool)
+        since = reservation.metadata.creation_timestamp
+        identity = Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool, since=since)
         task = self._task(key, reservation, link)
         found, leftovers = await look(link.proxmox, identity, reservation.status.node, reservation.status.boot_data_on)
         orphaned = is_left(reservation)

@@ -8,6 +8,7 @@ one host only says that the VM is not there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Final
 
@@ -32,6 +33,8 @@ class Identity:
     pool: str = ""
     uuid: str = ""
     """For a VM that has no marker of ours yet: the UUID that it is known by instead."""
+    since: datetime | None = None
+    """When the VMID was reserved for it: disks of the VMID that are older were another VM's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
+from nagaya.infrastructure.proxmox.client.property_string import PropertyString
 from nagaya.infrastructure.proxmox.virtual_machine.found import NO_STRAYS, Found, Identity, Presence, Strays, find
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
 
@@ -36,7 +38,7 @@ async def look(
     found = await find(proxmox, identity, last_node)
     if found.presence is not Presence.ABSENT or not last_node:
         return found, ()
-    listed = await leftovers(proxmox, identity.vmid, last_node)
+    listed = await leftovers(proxmox, identity.vmid, last_node, since=identity.since)
     if not listed:
         own = (await proxmox.inventory.get()).hosts.get(last_node)
         is_done = own is not None and own.online
@@ -49,9 +51,15 @@ async def look(
 
 
 async def leftovers(
-    proxmox: Proxmox, vmid: int, node: str, contents: Collection[str] = (IMAGES, ISO)
+    proxmox: Proxmox,
+    vmid: int,
+    node: str,
+    contents: Collection[str] = (IMAGES, ISO),
+    since: datetime | None = None,
 ) -> tuple[str, ...]:
-    """Disks and the boot image of a VMID on the storages of a host. What may not be seen is not ours to remove."""
+    """Disks and the boot image of a VMID on the storages of a host that can be reached. Volumes that the credentials
+    may not see are not ours to remove; nor are disks that are older than `since`, when the VMID was reserved, or whose
+    storage does not record an age: VMIDs are given out again, and a disk may have outlived an earlier VM."""
     host = (await proxmox.inventory.get()).hosts.get(node)
     if host is None or not host.online:
         return ()
@@ -61,11 +69,11 @@ async def leftovers(
             continue
         try:
             if IMAGES in storage.contents and IMAGES in contents:
-                left += [
-                    each.id
-                    for each in await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
-                    if each.vmid == vmid
-                ]
+                disks = await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
+                own = [each for each in disks if each.vmid == vmid]
+                left += [each.id for each in own if since is None or (each.made is not None and each.made >= since)]
+                if kept := [each.id for each in own if each.id not in left]:
+                    log.warning("%s on %s may be of an earlier VM %d: not removed", ", ".join(kept), node, vmid)
             if ISO in storage.contents and ISO in contents:
                 listed = await proxmox.storages.content(node, storage.name, content=ISO)
                 left += [each.id for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
@@ -117,7 +125,7 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
             return await proxmox.machines.shutdown(step.node, identity.vmid, timeout=step.grace, force=True)
         # What the HA manager looks after it stops itself, and there is nothing to overrule.
         return await proxmox.machines.stop(step.node, identity.vmid, overrule_shutdown=not managed)
-    await _check_storages(proxmox, identity.vmid, step.node, found.config)
+    await check_storages(proxmox, identity.vmid, step.node, found.config)
     try:
         if found.config.get("protection") == "1":
             # A template's flag is copied to its clones; that this VM goes was decided by whoever deleted its machine.
@@ -129,17 +137,29 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
         return None
 
 
-async def _check_storages(proxmox: Proxmox, vmid: int, node: str, config: MachineConfig) -> None:
+async def check_storages(proxmox: Proxmox, vmid: int, node: str, config: MachineConfig) -> None:
     """See that all that the VM has can be reached. Else PVE destroys the VM with a warning and leaves its disks, of
     which nobody knows any more whose they are. Raises WrongState."""
-    drives = [each.leading for each in config.disks.values()]
+    drives = [each.leading for each in config.disks.values() if _is_own(each, vmid)]
     drives += [config.properties(name).leading for name in (*_OTHER_DRIVES, *config.unused)]
     used = {each.partition(":")[0] for each in drives if each and ":" in each}
     off = sorted(each.name for each in await proxmox.storages.on(node) if each.name in used and not each.active)
     if off:
-        message = f"{', '.join(off)} cannot be reached from {node}, and what the VM has there would be left behind"
-        remedy = "It is destroyed when the storage is back."
+        message = f"storage {', '.join(off)} cannot be reached from {node}, and what the VM has there would be left"
+        remedy = (
+            "The VM is destroyed when the storage is back. If it never comes back, detach its disks from the VM "
+            f"(`qm set {vmid} --delete DISK` on the host)."
+        )
         raise WrongState(Evidence("DELETE", f"/nodes/{node}/qemu/{vmid}", node, message=message), remedy)
+
+
+def _is_own(drive: PropertyString, vmid: int) -> bool:
+    """Whether a drive goes with its VM: not one with a CD image that others use, too."""
+    return (
+        drive.get("media") != "cdrom"
+        or f"vm-{vmid}-" in (drive.leading or "")
+        or boot_image(vmid) in (drive.leading or "")
+    )
 
 
 async def _released(proxmox: Proxmox, vmid: int) -> bool:

@@ -66,6 +66,9 @@ class Volumes:
         """The storage of that name, ready for use."""
         storage = self.enabled(name)
         if not storage.reachable:
+            if storage.options.get("is_mountpoint") not in (None, 0, "0", "no"):
+                why = "directory is expected to be a mount point but is not mounted"
+                raise Failure(f"unable to activate storage '{name}' - {why}: '{storage.options.get('path')}'\n")
             raise Failure(f"storage '{name}' is not online\n")
         return storage
 
@@ -152,6 +155,13 @@ class Volumes:
             for volume in self.on(storage)
             if volume.content == "images" and volume.vmid == vmid
         ]
+
+    def all_images(self, vmid: int) -> list[Volume]:
+        """The same, after activating every storage for disks that this host has. Fails if one cannot be activated."""
+        for storage in self._datacenter.storages.values():
+            if storage.enabled and storage.on(self.node) and "images" in storage.contents:
+                self.active(storage.name)
+        return self.images(vmid)
 
     def base_in_use(self, volume_id: str) -> bool:
         """Whether a base has linked clones. LVM cannot tell."""

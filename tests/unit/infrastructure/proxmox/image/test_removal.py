@@ -17,6 +17,7 @@ from nagaya.infrastructure.proxmox.image.removal import Unknown, linked_to, name
 from nagaya.infrastructure.proxmox.image.seen import Seen, Template
 from nagaya.infrastructure.proxmox.image.users import Selection, Users
 from nagaya.infrastructure.proxmox.image.wanted import Wanted
+from nagaya.simulators.proxmox.state.storage import Storage
 from support.proxmox_image_lab import ImageLab, digest, image_lab, on_local_disks
 from support.subtest_cases import subtest_cases
 from support.virtual_run import run
@@ -119,6 +120,32 @@ def test_what_is_another_by_now_is_not_touched(change: str) -> None:
             gone = await remove(it.center.client, template, lambda *_: None)
             assert "not touched" in gone.problem
             assert it.center.emulator.datacenter.guests[vmid].config == before
+
+    run(main())
+
+
+def test_an_image_goes_beside_a_dead_storage_with_what_a_failed_import_has_left() -> None:
+    async def main() -> None:
+        async with image_lab(hosts=1) as it:
+            await it.add(on_local_disks(it.publish(digest("first"))))
+            (vmid,), datacenter = it.images(), it.center.emulator.datacenter
+            given = {"vmid": vmid, "filename": f"vm-{vmid}-disk-7", "size": "1G"}
+            left = str(await it.center.client.calls.post("/nodes/pve1/storage/local-lvm/content", given))
+            given["filename"] = f"vm-{vmid}-disk-8"
+            older = str(await it.center.client.calls.post("/nodes/pve1/storage/local-lvm/content", given))
+            next(each for each in datacenter.volumes.values() if each.id == older).ctime -= 10**7
+            datacenter.storages["dead"] = Storage("dead", "nfs", {"content": "images"}, reachable=False)
+            (template,) = (await look(it)).ours()
+            datacenter.storages["local-lvm"].reachable = False
+            said = (await remove(it.center.client, template, lambda *_: None)).problem
+            assert "storage local-lvm cannot be reached from pve1" in said
+            assert vmid in it.images()
+            datacenter.storages["local-lvm"].reachable = True
+            assert (await remove(it.center.client, template, lambda *_: None)).problem == ""
+            assert not it.images()
+            volumes = {each.id for each in datacenter.volumes.values() if each.vmid == vmid}
+            assert volumes == {older}
+            assert left != older
 
     run(main())
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from nagaya.infrastructure.proxmox.boot import iso9660
 from nagaya.infrastructure.proxmox.client import Upload
-from nagaya.infrastructure.proxmox.client.errors import WrongState
+from nagaya.infrastructure.proxmox.client.errors import TaskFailed, WrongState
 from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence, Strays, find
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, Stop
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, look, remove, strays
 from nagaya.simulators.proxmox.control.control import Control
+from nagaya.simulators.proxmox.state.storage import Storage
 from support.proxmox_transport import DataCenter, data_center
 from support.virtual_run import run
 
@@ -70,6 +72,72 @@ def test_a_vm_is_not_destroyed_while_a_storage_of_its_disks_cannot_be_reached() 
             assert task is not None
             await there.client.tasks.wait(task)
             assert not [each for each in there.emulator.datacenter.volumes.values() if each.vmid == 100]
+
+    run(main())
+
+
+def die(there: DataCenter, **options: str) -> None:
+    """A storage for disks that none of our VMs use, and that no host can activate."""
+    given = {"content": "images", "path": "/mnt/dead", "is_mountpoint": "yes", **options}
+    there.emulator.datacenter.storages["dead"] = Storage("dead", "dir", given, reachable=False)
+
+
+def test_a_storage_that_the_vm_does_not_use_keeps_nobody_from_destroying_it() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            await made(there)
+            die(there)
+            config = {"scsi0": "local-lvm:1", "ide3": "dead:iso/debian.iso,media=cdrom"}
+            there.emulator.datacenter.guests[100].config["ide3"] = config.pop("ide3")
+            await there.client.calls.put("/nodes/pve1/qemu/100/config", config)
+            task = await remove(there.client, OURS, Destroy("pve1"))
+            assert task is not None
+            assert (await there.client.tasks.wait(task)).exitstatus == "OK"
+            assert 100 not in there.emulator.datacenter.guests
+            sent = [request for _, request in there.transport.sent if request.method == "DELETE"]
+            assert ["destroy-unreferenced-disks=0" in each.query for each in sent] == [True]
+
+    run(main())
+
+
+def test_a_vm_whose_disks_an_earlier_version_has_destroyed_without_it_is_destroyed() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            await made(there)
+            die(there)
+            await there.client.calls.put("/nodes/pve1/qemu/100/config", {"scsi0": "local-lvm:1"})
+            half = {"destroy-unreferenced-disks": True, "purge": True}
+            task = await there.client.calls.begin("DELETE", "/nodes/pve1/qemu/100", half)
+            with pytest.raises(TaskFailed, match="expected to be a mount point"):
+                await there.client.tasks.wait(task)
+            assert "scsi0" in there.emulator.datacenter.guests[100].config
+            assert not [each for each in there.emulator.datacenter.volumes.values() if each.vmid == 100]
+            task = await remove(there.client, OURS, Destroy("pve1"))
+            assert task is not None
+            await there.client.tasks.wait(task)
+            assert (await look(there.client, OURS, "pve1"))[0].presence is Presence.ABSENT
+
+    run(main())
+
+
+def test_disks_without_a_vm_are_ours_only_if_they_were_made_after_the_vmid_was_reserved() -> None:
+    async def main() -> None:
+        async with data_center() as there:
+            die(there)
+
+            async def disk(name: str) -> str:
+                given = {"vmid": 100, "filename": name, "size": "1G"}
+                return str(await there.client.calls.post("/nodes/pve1/storage/local-lvm/content", given))
+
+            await disk("vm-100-disk-0")
+            await asyncio.sleep(60)
+            ours = replace(OURS, since=there.client.calls.world.clock.now().replace(microsecond=0))
+            half_copied, cloud_init = await disk("vm-100-disk-1"), await disk("vm-100-cloudinit")
+            found, listed = await look(there.client, ours, "pve1")
+            assert (found.presence, set(listed)) == (Presence.ABSENT, {half_copied, cloud_init})
+            for each in there.emulator.datacenter.volumes.values():
+                each.ctime = 0 if each.id == half_copied else each.ctime
+            assert (await look(there.client, ours, "pve1"))[1] == (cloud_init,), "a storage that tells no age"
 
     run(main())
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nagaya.simulators.proxmox.state.guest import Process
+from nagaya.simulators.proxmox.state.storage import Storage
 from support.proxmox_lab import ProxmoxLab, proxmox_lab
 from support.subtest_cases import subtest_cases
 from support.virtual_run import run
@@ -128,6 +131,39 @@ def test_only_what_a_machine_owns_goes_with_it() -> None:
             assert (await lab.task("DELETE", f"{QEMU}/100")).exitstatus == "OK"
             assert volumes(lab, 100) == set()
             assert volumes(lab, 201) == {"store:201/vm-201-disk-0.raw"}
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "storage 'dead' is not online"),
+        (
+            {"is_mountpoint": "yes", "path": "/mnt/dead"},
+            "unable to activate storage 'dead' - directory is expected to be a mount point but is not mounted: "
+            "'/mnt/dead'",
+        ),
+    ],
+    ids=["a share that does not answer", "a directory that is not mounted"],
+)
+def test_destroying_with_unreferenced_disks_activates_every_storage_for_disks_after_the_own_disks_are_gone(
+    options: dict[str, Any], said: str
+) -> None:
+    async def main() -> None:
+        async with proxmox_lab() as lab:
+            content = {"content": "images", **options}
+            lab.datacenter.storages["dead"] = dead = Storage("dead", "dir", content, reachable=False)
+            task = await lab.task("DELETE", f"{QEMU}/100", {"destroy-unreferenced-disks": 1})
+            assert task.exitstatus == said
+            assert volumes(lab, 100) == set()
+            assert "scsi0" in lab.datacenter.guests[100].config, "the configuration stays as it was"
+            assert (await lab.task("DELETE", f"{QEMU}/100", {"destroy-unreferenced-disks": 0})).exitstatus == "OK"
+            assert 100 not in lab.datacenter.guests
+            for vmid, harmless in ((200, {"content": "iso"}), (201, {"content": "images", "nodes": "pve2"})):
+                dead.options = harmless
+                task = await lab.task("DELETE", f"{QEMU}/{vmid}", {"destroy-unreferenced-disks": 1})
+                assert task.exitstatus == "OK"
 
     run(main())
 

@@ -1,7 +1,9 @@
 """Destroying machines, with the volumes that are theirs.
 
 The number stays taken until the very end, by a file with nothing but a lock. Rights on the machine and its place in a
-pool go before that. A volume that cannot be removed is only a warning.
+pool go before that. A volume that cannot be removed is only a warning. With destroy-unreferenced-disks every storage
+for disks that the host has is activated after the machine's own volumes are removed: if one cannot be, the task fails
+there and leaves a machine without disks.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ async def _destroy(host: Host, vmid: int, skip_lock: bool, unreferenced: bool, t
     await asyncio.sleep(host.emulator.pace.destroy)
     await _free(host, configuration, task)
     if unreferenced:
-        for left in host.volumes.images(vmid):
+        for left in host.volumes.all_images(vmid):
             try:
                 await host.volumes.free(task, left.id)
             except Failure as failure:
