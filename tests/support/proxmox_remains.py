@@ -120,7 +120,7 @@ class Remains:
             },
         }
         made = await self.controllers.create(PROXMOX_VIRTUAL_MACHINES, content)
-        told = Merge({"status": {"node": node, "phase": "Present", **status}})
+        told = Merge({"status": {"node": node, "phase": "Abandoned", **status}})
         return await self.client.patch(PROXMOX_VIRTUAL_MACHINES, "", made.metadata.name, told, subresource="status")
 
     async def machine(self, name: str = "a", **spec: Any) -> str:

@@ -14,6 +14,8 @@ from nagaya.api.kind import Kind
 
 CLUSTERCTL_LABEL: Final = "clusterctl.cluster.x-k8s.io"
 """clusterctl finds the kinds that it moves between management clusters by this label."""
+DELETE_FOR_MOVE: Final = f"{CLUSTERCTL_LABEL}/delete-for-move"
+"""An annotation of objects that go because they have moved."""
 
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 """Which provider a CRD belongs to."""

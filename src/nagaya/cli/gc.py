@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 def gc(dry_run: bool, yes: bool, output: str | None, management: Management) -> None:
     """Remove leftovers: VMs, disks, boot images, HA resources, reserved VMIDs and addresses whose owner is gone.
 
-    Only what is provably this management API's is removed: a VM by the reservation of its VMID, whose machine is gone,
-    and by its marker, name and pool, all read again right before. What only might be ours is listed as not touched,
-    with the reason. It asks before it begins; interrupt it anywhere and run it again.
+    Only what is provably this management API's is removed: a VM by the reservation of its VMID, whose machine was
+    deleted here, and by its marker, which names this management API, its name and pool, all read again right before.
+    What only might be ours is listed as not touched, with the reason. A VM that was moved to another management API
+    belongs to that. It asks before it begins; interrupt it anywhere and run it again.
 
     Exit codes: 0 nothing is left, or all was removed or listed; 1 something could not be removed; 3 you said no;
     7 something could not be looked at, such as a host that is off, and may have more.

@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.management import NAMESPACES, identity
 from nagaya.controlplane.hosted.kubernetes.kinds import DEPLOYMENTS
 from nagaya.controlplane.hosted.kubernetes.names import CONTROL_PLANE
 from nagaya.kube.client import Client
 from nagaya.kube.definitions import DEFINITIONS
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item, MovableKind, movable_kinds
 
-NAMESPACES: Final = Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False)
-_FIRST_NAMESPACE: Final = "kube-system"
-"""Every API has it from its first moment to its last."""
+__all__ = ["NAMESPACES", "Inventory", "identity", "inventory", "owners_of_pods"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +23,6 @@ class Inventory:
 
     definitions: Mapping[str, Untyped]
     items: tuple[Item, ...]
-
-
-async def identity(client: Client) -> str:
-    """What no two APIs have in common, however they are reached."""
-    return (await client.get(NAMESPACES, "", _FIRST_NAMESPACE)).metadata.uid
 
 
 async def owners_of_pods(client: Client) -> frozenset[str]:

@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.api.definition import CLUSTERCTL_LABEL
+from nagaya.api.definition import CLUSTERCTL_LABEL, DELETE_FOR_MOVE
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
+from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.api.untyped import Untyped
+
+__all__ = ["CONFIG_MAPS", "DELETE_FOR_MOVE", "MOVE", "SECRETS", "Item", "MovableKind", "movable_kinds"]
 
 MOVE: Final = f"{CLUSTERCTL_LABEL}/move"
 """A label of a kind or an object: it moves, whoever owns it."""
 MOVE_HIERARCHY: Final = f"{CLUSTERCTL_LABEL}/move-hierarchy"
 """The same, with everything that it owns."""
-DELETE_FOR_MOVE: Final = f"{CLUSTERCTL_LABEL}/delete-for-move"
-"""An annotation of objects that go because they have moved."""
 SECRETS: Final = Kind("", "v1", "Secret", "secrets", Untyped)
 CONFIG_MAPS: Final = Kind("", "v1", "ConfigMap", "configmaps", Untyped)
 
@@ -26,6 +27,10 @@ _ROOTS: Final = (
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
     ("cluster.x-k8s.io", "MachineDrainRule"),
 )
+
+
+_RESERVATION: Final = (PROXMOX_VIRTUAL_MACHINES.group, PROXMOX_VIRTUAL_MACHINES.kind)
+"""It moves with the cluster of its machine. clusterctl leaves it, so its definition has no label for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Item:
     @property
     def moves_alone(self) -> bool:
         """Whether it moves by itself, without what it owns."""
-        return self._labelled(MOVE)
+        return self._labelled(MOVE) or (self.kind.group, self.kind.kind) == _RESERVATION
 
     def _labelled(self, label: str) -> bool:
         return label in self.of.labels or label in self.metadata.labels

@@ -22,10 +22,10 @@ CONNECTION_LABELS: Final[Mapping[str, str]] = {
 """On the CRD of connections: clusterctl moves them with all that they own, their Secrets for example."""
 RESERVATION_LABELS: Final[Mapping[str, str]] = {
     CLUSTERCTL_LABEL: "",
-    f"{CLUSTERCTL_LABEL}/move": "",
     PROVIDER_LABEL: PROVIDER,
 }
-"""On the CRD of reservations: clusterctl moves them, because no other object knows of a VM whose machine is gone."""
+"""On the CRD of reservations. clusterctl does not move them: of objects without a namespace it would copy those of all
+namespaces, and take none away. The target makes its own when it takes a VM over."""
 
 SECRET_FINALIZER: Final = "proxmoxcluster.infrastructure.cluster.x-k8s.io/secret"  # noqa: S105 - a name, no secret
 """Keeps a Secret with credentials while a ProxmoxCluster needs it to clean up."""

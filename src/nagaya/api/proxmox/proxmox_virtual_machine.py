@@ -34,10 +34,14 @@ class ProxmoxVirtualMachinePhase(StrEnum):
     """Its machine is gone and its host was off: it is destroyed when the host is back."""
     DESTROYING = "Destroying"
     """Its destruction was ordered."""
+    ABANDONED = "Abandoned"
+    """Its machine was deleted here, and somebody kept Nagaya from destroying the VM: `nagaya gc` destroys it."""
 
 
 LEFT: Final = (ProxmoxVirtualMachinePhase.ORPHANED, ProxmoxVirtualMachinePhase.DESTROYING)
 """Phases of a VM whose machine is gone, on purpose."""
+DELETED: Final = (*LEFT, ProxmoxVirtualMachinePhase.ABANDONED)
+"""Phases of a VM whose machine was seen being deleted here: it was not moved to another management API."""
 
 
 class MachineReference(Model):
@@ -80,6 +84,14 @@ class ProxmoxVirtualMachineSpec(Model):
         str, doc("How the VM is called. A VM that is called otherwise is not touched.", minLength=1, maxLength=253)
     ]
     pool: Annotated[str, doc("The pool that the VM is in. A VM elsewhere is not touched.", maxLength=1024)] = ""
+    claim: Annotated[
+        str,
+        doc(
+            "A secret. The VM's description has its fingerprint, and the ProxmoxMachine has it as an annotation: that "
+            "proves at another management API that a machine which was moved there has the VM.",
+            maxLength=64,
+        ),
+    ] = ""
 
 
 class ProxmoxVirtualMachineStatus(Model):
@@ -92,7 +104,7 @@ class ProxmoxVirtualMachineStatus(Model):
         str,
         doc(
             "How far it is: Reserved, Cloning, Present, Orphaned if its machine is gone and its host was off, "
-            "Destroying.",
+            "Destroying, Abandoned if its machine was deleted without its VM.",
             maxLength=32,
         ),
     ] = ""

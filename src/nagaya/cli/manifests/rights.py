@@ -12,6 +12,7 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.conversion.proxmox.objects import KINDS as CONVERTED
 from nagaya.api.proxmox.group import GROUP as PROXMOX
 from nagaya.clusters.leases import BESIDE_API, ELECTED
+from nagaya.clusters.management import FIRST_NAMESPACE
 
 Rule = dict[str, Any]
 
@@ -65,7 +66,11 @@ _OF_PARTS: Final[Mapping[str, Sequence[Rule]]] = {
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "delete"]},
     ),
     "addons": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": [*READ, *_OWNED]},),
-    "infrastructure-proxmox": ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]},),
+    "infrastructure-proxmox": (
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]},
+        # Its uid tells this management API from others: VMs are marked with it.
+        {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": [FIRST_NAMESPACE], "verbs": ["get"]},
+    ),
     _HOSTED: (
         {"apiGroups": [""], "resources": ["configmaps", "services", "serviceaccounts"], "verbs": [*MAKE]},
         {"apiGroups": [""], "resources": ["pods"], "verbs": [*READ]},

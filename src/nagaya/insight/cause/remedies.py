@@ -122,7 +122,13 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("ProxmoxMachine", "WaitingForHost"): "Bring the host back. If it never comes back, set spec.deletionPolicy of the "
     "ProxmoxMachine to Release.",
     ("ProxmoxMachine", "VMNotFound"): "Delete the Machine to get another one.",
-    ("ProxmoxMachine", "IdentityMismatch"): "Delete the Machine to get another one; the other VM is not touched.",
+    (
+        "ProxmoxMachine",
+        "IdentityMismatch",
+    ): "Nothing is changed while you look for the VM. If the message names another "
+    "management API, the cluster was moved: look after it there. If it names a line for the notes of the VM, that line "
+    "hands the VM back to this machine. Delete the Machine only when its own VM is gone or turned off: a VM that still "
+    "runs is not destroyed, and its addresses are given to other machines.",
     (
         "ProxmoxConnection",
         "Unreachable",

@@ -109,7 +109,8 @@ def test_the_contract_is_told_on_the_definitions() -> None:
         assert labels[kind]["cluster.x-k8s.io/provider"] == "infrastructure-proxmox"
     assert all("clusterctl.cluster.x-k8s.io" in each for each in labels.values())
     assert "clusterctl.cluster.x-k8s.io/move-hierarchy" in labels["ProxmoxConnection"]
-    assert "clusterctl.cluster.x-k8s.io/move" in labels["ProxmoxVirtualMachine"]
+    # clusterctl would copy those of all namespaces, and take none away.
+    assert "clusterctl.cluster.x-k8s.io/move" not in labels["ProxmoxVirtualMachine"]
 
 
 def test_the_short_names_are_those_of_capmox() -> None:

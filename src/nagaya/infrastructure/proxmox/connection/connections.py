@@ -62,6 +62,8 @@ class Connected:
     """None if nobody has asked yet."""
     known_as: str = ""
     """Which Proxmox VE it was when it was first seen, as the ProxmoxConnection says."""
+    credentials_in: str = ""
+    """The namespace of the Secret with the credentials."""
 
     @property
     def datacenter(self) -> str:
@@ -171,7 +173,15 @@ class Connections:
                 await self.forget(reference)
                 raise
         findings = known.shared.findings
-        return Connected(reference, known.shared.proxmox, source.pool, source.defaults, findings, source.known_as)
+        return Connected(
+            reference,
+            known.shared.proxmox,
+            source.pool,
+            source.defaults,
+            findings,
+            source.known_as,
+            source.secret.namespace,
+        )
 
     async def examined(
         self, reference: Reference, max_age: float = PREFLIGHT, *, any_datacenter: bool = False

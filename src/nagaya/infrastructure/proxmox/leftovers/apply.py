@@ -13,7 +13,9 @@ from typing import Final
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.api.proxmox.proxmox_virtual_machine import FINALIZER, PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
+from nagaya.clusters import management
 from nagaya.infrastructure.proxmox.client import Proxmox
+from nagaya.infrastructure.proxmox.client.errors import Conflict as Changed
 from nagaya.infrastructure.proxmox.client.errors import (
     HostUnreachable,
     NotFound,
@@ -24,11 +26,11 @@ from nagaya.infrastructure.proxmox.client.errors import (
 from nagaya.infrastructure.proxmox.leftovers.observe import look, managed_by_ha
 from nagaya.infrastructure.proxmox.leftovers.plan import proven
 from nagaya.infrastructure.proxmox.leftovers.provenance import doubt
-from nagaya.infrastructure.proxmox.leftovers.seen import Ownerless, Placed, identity_of
+from nagaya.infrastructure.proxmox.leftovers.seen import Ownerless, Placed
 from nagaya.infrastructure.proxmox.virtual_machine import removing
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.removal import LOOK_AGAIN, Destroy, Stop, removal
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import is_for
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import identity_of, is_for
 from nagaya.kube.client import Client
 from nagaya.kube.errors import Conflict
 from nagaya.kube.errors import NotFound as NoSuchObject
@@ -80,9 +82,10 @@ async def _remove(client: Client, proxmox: Proxmox, reservation: ProxmoxVirtualM
 
 async def _without_vm(client: Client, proxmox: Proxmox, reservation: ProxmoxVirtualMachine, tell: Tell) -> Ownerless:
     """What there is once the VM is gone. Raises Stays."""
-    identity, told, failed = identity_of(reservation), "", ""
+    plane = await management.identity(client)
+    identity, told, failed = identity_of(reservation, plane), "", ""
     for _ in range(ROUNDS):
-        held = await look(proxmox, reservation, frozenset())
+        held = await look(proxmox, reservation, frozenset(), plane)
         if held.found.presence in (Presence.ABSENT, Presence.FOREIGN):
             return held
         next_one = removal(identity.vmid, held.found, None)
@@ -96,8 +99,8 @@ async def _without_vm(client: Client, proxmox: Proxmox, reservation: ProxmoxVirt
             task = await removing.remove(proxmox, identity, next_one.step)
             if task is not None:
                 await proxmox.tasks.wait(task)
-        except TaskVanished:
-            continue  # how it ended is seen at the next look
+        except (TaskVanished, Changed):
+            continue  # how it ended, or who has changed the VM, is seen at the next look
         except HostUnreachable as error:
             if not error.may_have_happened:
                 raise

@@ -15,16 +15,17 @@ from typing import Final, TypeVar
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
+from nagaya.clusters import management
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.errors import Forbidden, NotFound, ProxmoxError
 from nagaya.infrastructure.proxmox.client.rows import MachineRow
 from nagaya.infrastructure.proxmox.connection.connections import Connected
 from nagaya.infrastructure.proxmox.leftovers.provenance import doubt
-from nagaya.infrastructure.proxmox.leftovers.seen import Known, Ownerless, Placed, Seen, Stranger, identity_of
+from nagaya.infrastructure.proxmox.leftovers.seen import Known, Ownerless, Placed, Seen, Stranger
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.infrastructure.proxmox.virtual_machine.found import UNFINISHED_LOCKS, Found, Presence, find, is_unfinished
 from nagaya.infrastructure.proxmox.virtual_machine.removing import IMAGES, ISO, boot_image
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import is_for
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import identity_of, is_for
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound as NoSuchKind
 
@@ -51,7 +52,8 @@ async def known(client: Client) -> Known:
         if machine is None or not is_for(each, machine):
             ownerless.append(each)
     doubts = {each.metadata.name: await doubt(client, each) for each in ownerless}
-    return Known(reservations, tuple(ownerless), frozenset(each.metadata.uid for each in machines), doubts)
+    uids = frozenset(each.metadata.uid for each in machines)
+    return Known(reservations, tuple(ownerless), uids, doubts, await management.identity(client))
 
 
 async def observe(connected: Connected, known: Known, pools: Collection[str]) -> Seen:
@@ -71,7 +73,11 @@ async def observe(connected: Connected, known: Known, pools: Collection[str]) ->
     turns = asyncio.Semaphore(AT_ONCE)
     managed = await managed_by_ha(proxmox) if ownerless else frozenset()
     held = await _together(
-        turns, [look(proxmox, each, managed, goes_on=each.spec.machine_ref.uid in known.uids) for each in ownerless]
+        turns,
+        [
+            look(proxmox, each, managed, known.plane, goes_on=each.spec.machine_ref.uid in known.uids)
+            for each in ownerless
+        ],
     )
     held = [replace(each, doubt=known.doubts.get(each.reservation.metadata.name, "")) for each in held]
     rows = [each for each in snapshot.machines.values() if each.vmid not in reserved and _is_like_ours(each, pools)]
@@ -148,7 +154,7 @@ async def _everywhere(
 
 
 async def look(
-    proxmox: Proxmox, reservation: ProxmoxVirtualMachine, managed: frozenset[int], *, goes_on: bool = False
+    proxmox: Proxmox, reservation: ProxmoxVirtualMachine, managed: frozenset[int], plane: str, *, goes_on: bool = False
 ) -> Ownerless:
     """What there is under the VMID of a reservation. Raises ProxmoxError if nothing can be asked at all.
 
@@ -156,7 +162,7 @@ async def look(
     """
     listed = await volumes_under(proxmox, reservation.spec.vmid, await proxmox.inventory.get(0))
     try:
-        found = await find(proxmox, identity_of(reservation), reservation.status.node)
+        found = await find(proxmox, identity_of(reservation, plane), reservation.status.node)
     except ProxmoxError as error:
         found = Found(Presence.HIDDEN, reservation.status.node, why=str(error))
     return Ownerless(
@@ -192,6 +198,8 @@ async def _stranger(proxmox: Proxmox, row: MachineRow, snapshot: Snapshot, known
     except ProxmoxError:
         return None  # gone, or not to be read: either way nothing can be said of it
     found = marker.read(config.get("description"))
+    if found is not None and found.plane not in ("", known.plane):
+        return None  # another management API has it
     if found is not None and found.uid not in known.uids:
         return Stranger(row.vmid, row.node, config.get("name"), found)
     if found is None and is_unfinished(config) and not await _is_cloned(proxmox, row):

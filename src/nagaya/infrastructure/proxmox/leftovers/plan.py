@@ -1,6 +1,7 @@
 """Which leftovers are provably ours, and why the rest is not touched. Pure.
 
-A VM is ours if its marker has the uid of the reservation, and its name and pool are those of the reservation. A volume
+A VM is ours if its marker has the uid of the reservation and names this management API, its name and pool are those of
+the reservation, and the machine was seen being deleted here: one that has vanished may have been moved. A volume
 without a VM is ours if it bears a VMID that is reserved here, nobody has the VMID, and it was made after it was
 reserved: storages keep disks of VMs that are long gone, and a VMID is given out again. The entry of the HA manager goes
 with the VMID. A reservation goes when nothing of ours can be under its VMID any more, which takes a look at every host.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachine
+from nagaya.api.proxmox.proxmox_virtual_machine import DELETED, ProxmoxVirtualMachine
 from nagaya.clusters.leftovers import Leftover, Untouched
 from nagaya.infrastructure.proxmox.leftovers.seen import Ownerless, Placed, Seen, Stranger
 from nagaya.infrastructure.proxmox.virtual_machine import removal
@@ -65,7 +66,8 @@ def _reserved(held: Ownerless) -> tuple[tuple[Leftover, ...], tuple[Untouched, .
     found, spec = held.found, held.reservation.spec
     vm = f"VM {spec.vmid} ({spec.name}){f' on {found.node}' if found.node else ''}"
     if held.doubt:
-        return (), (Untouched(vm if found.presence is not Presence.ABSENT else _named(held.reservation), held.doubt),)
+        what = vm if found.presence is not Presence.ABSENT else _named(held.reservation)
+        return (), (Untouched(what, held.doubt, _confirmation(held)),)
     match found.presence:
         case Presence.OURS:
             if why := _in_the_way(found):
@@ -84,6 +86,18 @@ def _reserved(held: Ownerless) -> tuple[tuple[Leftover, ...], tuple[Untouched, .
         case Presence.HIDDEN:
             # A clone comes into its pool last: one that was killed is outside, where the token may not read it.
             return (), (Untouched(vm, f"{_gone(held)}, but {found.why} {removal.UNFINISHED}", waits=True),)
+
+
+def _confirmation(held: Ownerless) -> str:
+    """What lets `nagaya gc` go on where nobody has seen the machine being deleted."""
+    if held.reservation.status.phase in DELETED or held.found.presence is not Presence.OURS:
+        return ""
+    patch = '{"status": {"phase": "Abandoned"}}'
+    name = held.reservation.metadata.name
+    return (
+        f"kubectl patch proxmoxvirtualmachine {name} --subresource=status --type=merge -p '{patch}'"
+        "   # only if its cluster was not moved"
+    )
 
 
 def _in_the_way(found: Found) -> str:

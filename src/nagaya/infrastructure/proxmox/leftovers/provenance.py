@@ -1,5 +1,5 @@
-"""Whether a reservation was made here: by the controllers of this management API, and for a cluster that is not on its
-way elsewhere.
+"""Whether a reservation proves that its VM is needed by nothing: it was made by the controllers of this management API,
+they have seen its machine being deleted, and its cluster is not on its way elsewhere.
 
 Reservations move with clusters to other management APIs. One that was carried here may be for a VM whose machine is
 elsewhere; and while a cluster is moved, its machines are gone at one end before they are all that there is at the
@@ -16,7 +16,7 @@ import msgspec
 
 from nagaya.api.cluster.cluster import CLUSTERS
 from nagaya.api.cluster.labels import CLUSTER_NAME
-from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
+from nagaya.api.proxmox.proxmox_virtual_machine import DELETED, PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
 
@@ -36,6 +36,12 @@ async def doubt(client: Client, reservation: ProxmoxVirtualMachine) -> str:
         return (
             f"Reservation {name} was not made by the controllers of this management API, but by "
             f"{', '.join(strangers)}: it came with a move or a copy, so its VM may be that of a machine elsewhere."
+        )
+    if reservation.status.phase not in DELETED:
+        return (
+            f"ProxmoxMachine {whose.namespace}/{whose.name} is gone, and nobody here has seen it being deleted: its "
+            "cluster may have been moved to another management API, which takes the VM over. Then this reservation is "
+            "released by itself."
         )
     cluster = reservation.metadata.labels.get(CLUSTER_NAME, "")
     if cluster and await _is_paused(client, whose.namespace, cluster):

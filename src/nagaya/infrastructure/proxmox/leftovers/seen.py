@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachine
 from nagaya.infrastructure.proxmox.client.storages import Volume
-from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker
 
 
@@ -35,11 +35,6 @@ class Ownerless:
     """Whether its machine is there and has another VMID by now, because its first clone was killed."""
     doubt: str = ""
     """Why the reservation proves nothing, a sentence: it was made elsewhere, or its cluster is being moved."""
-
-    @property
-    def identity(self) -> Identity:
-        """The VM that is meant."""
-        return identity_of(self.reservation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +77,5 @@ class Known:
     """Of all ProxmoxMachines."""
     doubts: Mapping[str, str] = field(default_factory=dict)
     """Why reservations without a machine prove nothing, by their names."""
-
-
-def identity_of(reservation: ProxmoxVirtualMachine) -> Identity:
-    """The VM that a reservation is for."""
-    spec = reservation.spec
-    return Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool)
+    plane: str = ""
+    """Which management API this is."""

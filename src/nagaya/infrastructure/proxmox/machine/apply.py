@@ -52,13 +52,14 @@ from nagaya.infrastructure.proxmox.machine.steps import (
     Resume,
     Start,
     Step,
+    TakeOver,
     Unmanage,
     Upload,
 )
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked, read
+from nagaya.infrastructure.proxmox.virtual_machine.marker import CLAIM, Marker, fingerprint, marked, new_claim, read
 from nagaya.infrastructure.proxmox.virtual_machine.removing import ISO, boot_image, leftovers, remove
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import is_untouched
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import has_machine, is_untouched
 from nagaya.kube.api import Api
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.key import Key
@@ -101,10 +102,14 @@ async def carry_out(
             await _reserve(rt, api, seen, link, pool, reserving)
         case Adopt(node, pool):
             await _adopt(rt, api, seen, link, node, pool)
+        case TakeOver():
+            await _take_over(api, seen, proxmox)
         case CloneTemplate():
             return await _clone(api, seen, proxmox, step)
         case Name(number, provider_id):
-            content = {"spec": {"virtualMachineID": number, "providerID": provider_id}}
+            content: dict[str, Any] = {"spec": {"virtualMachineID": number, "providerID": provider_id}}
+            if seen.objects.reservation is not None and seen.objects.reservation.spec.claim:
+                content["metadata"] = {"annotations": {CLAIM: seen.objects.reservation.spec.claim}}
             await api.merge(PROXMOX_MACHINES, seen.machine, content)
             if seen.found is not None and (why := surplus(seen.machine, seen.found.config)):
                 rt.recorder.warning(PROXMOX_MACHINES, seen.machine, "DiskLargerThanAsked", why)
@@ -200,7 +205,7 @@ async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, res
             # What the credentials may not see is in no list, so each candidate is asked for by itself.
             if not await link.proxmox.cluster.is_free(vmid):
                 continue
-            if await _make_reservation(rt, api, seen, link, vmid, pool):
+            if await _make_reservation(rt, api, seen, link, vmid, pool, claim=new_claim()):
                 log.info("proxmox machine %s: VMID %d is reserved", Key.of(machine), vmid)
                 return
         finally:
@@ -213,27 +218,58 @@ async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, res
 
 
 async def _adopt(rt: Runtime, api: Api, seen: Seen, link: Link, node: str, pool: str) -> None:
-    """The marker first: a reservation without it would take the VM for somebody else's."""
-    machine, vmid, found = seen.machine, seen.objects.vmid or 0, seen.found
+    """The marker first: a reservation without it would take the VM for somebody else's. With the marker the VM is ours
+    whatever happens next, so the claim in it may be one that nobody knows any more."""
+    claim = new_claim()
+    await _mark(seen, link.proxmox, node, _marker(seen, seen.machine.metadata.uid, claim))
+    if not await _make_reservation(rt, api, seen, link, seen.objects.vmid or 0, pool, claim=claim, owned=True):
+        name = reservation_name(link.datacenter, seen.objects.vmid or 0)
+        raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {seen.objects.vmid} is not ours.")
+
+
+async def _take_over(api: Api, seen: Seen, proxmox: Proxmox) -> None:
+    """The reservation knows a claim before the VM has its fingerprint, and the machine is told last: whatever is
+    missing is seen and done again. What an earlier owner knew is worth nothing from then on."""
+    found, reservation, machine = seen.found, seen.objects.reservation, seen.machine
     assert found is not None
-    marker, description = _marker(machine, machine.metadata.uid), found.config.get("description")
+    assert reservation is not None
+    claim, known = reservation.spec.claim, read(found.config.get("description"))
+    if not claim or (known is not None and known.plane not in ("", seen.objects.plane)):
+        claim = new_claim()
+        await api.merge(PROXMOX_VIRTUAL_MACHINES, reservation, {"spec": {"claim": claim}})
+    await _mark(seen, proxmox, found.node, _marker(seen, reservation.spec.machine_ref.uid, claim))
+    if machine.metadata.annotations.get(CLAIM) != claim:
+        await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: claim}}})
+
+
+async def _mark(seen: Seen, proxmox: Proxmox, node: str, marker: Marker) -> None:
+    """Write the marker, unless somebody has changed the VM since it was looked at."""
+    assert seen.found is not None
+    description = seen.found.config.get("description")
     if read(description) != marker:
         options = {"description": marked(description, marker)}
-        await link.proxmox.machines.configure(node, vmid, options, digest=found.config.digest)
-    if not await _make_reservation(rt, api, seen, link, vmid, pool):
-        name = reservation_name(link.datacenter, vmid)
-        raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {vmid} is not ours.")
+        await proxmox.machines.configure(node, seen.objects.vmid or 0, options, digest=seen.found.config.digest)
 
 
-async def _make_reservation(rt: Runtime, api: Api, seen: Seen, link: Link, vmid: int, pool: str) -> bool:
-    """Whether the VMID is now reserved for this very machine. The API server lets one of all who try have it."""
+async def _make_reservation(
+    rt: Runtime, api: Api, seen: Seen, link: Link, vmid: int, pool: str, *, claim: str, owned: bool = False
+) -> bool:
+    """Whether the VMID is now reserved for this very machine. The API server lets one of all who try have it. `owned`:
+    the VM is known to be that of the machine, so a reservation without a machine is left from an earlier VM."""
+    content = _reservation(seen, link, vmid, pool, claim)
     try:
-        await api.create(PROXMOX_VIRTUAL_MACHINES, _reservation(seen, link, vmid, pool))
+        await api.create(PROXMOX_VIRTUAL_MACHINES, content)
     except AlreadyExists:
         try:
             there = await rt.client.get(PROXMOX_VIRTUAL_MACHINES, "", reservation_name(link.datacenter, vmid))
         except NotFound:
             return False
+        if owned and not await has_machine(rt.client, there):
+            why = f"VM {vmid} is that of {Key.of(seen.machine)}: this reservation is left from an earlier VM."
+            rt.recorder.warning(PROXMOX_VIRTUAL_MACHINES, there, "VMIDGivenUp", why)
+            await give_up(rt, api, there)
+            await api.create(PROXMOX_VIRTUAL_MACHINES, content)
+            return True
         if there.spec.machine_ref.uid != seen.machine.metadata.uid or there.metadata.deleting:
             return False
         # An earlier try of ours whose answer was lost: taking another VMID would leave this one behind.
@@ -241,12 +277,14 @@ async def _make_reservation(rt: Runtime, api: Api, seen: Seen, link: Link, vmid:
     return True
 
 
-def _marker(machine: ProxmoxMachine, uid: str) -> Marker:
-    cluster, namespace = machine.metadata.labels.get(labels.CLUSTER_NAME, ""), machine.metadata.namespace
-    return Marker(f"{namespace}/{machine.metadata.name}", uid, f"{namespace}/{cluster}")
+def _marker(seen: Seen, uid: str, claim: str) -> Marker:
+    metadata = seen.machine.metadata
+    cluster, namespace = metadata.labels.get(labels.CLUSTER_NAME, ""), metadata.namespace
+    own = f"{namespace}/{metadata.name}"
+    return Marker(own, uid, f"{namespace}/{cluster}", seen.objects.plane, fingerprint(claim))
 
 
-def _reservation(seen: Seen, link: Link, vmid: int, pool: str) -> dict[str, Any]:
+def _reservation(seen: Seen, link: Link, vmid: int, pool: str, claim: str) -> dict[str, Any]:
     machine = seen.machine
     return {
         "metadata": {
@@ -268,6 +306,7 @@ def _reservation(seen: Seen, link: Link, vmid: int, pool: str) -> dict[str, Any]
                 **({"kind": link.reference.kind} if link.reference.kind else {}),
             },
             "name": machine.metadata.name,
+            "claim": claim,
             **({"pool": pool} if pool else {}),
         },
     }
@@ -296,7 +335,7 @@ async def _clone(api: Api, seen: Seen, proxmox: Proxmox, step: CloneTemplate) ->
 async def _order(seen: Seen, proxmox: Proxmox, step: CloneTemplate, reservation: ProxmoxVirtualMachine) -> Upid:
     machine, placed = seen.machine, step.placed
     spec, whose = machine.spec, reservation.spec.machine_ref
-    marker = _marker(machine, whose.uid)
+    marker = _marker(seen, whose.uid, reservation.spec.claim)
     full = spec.full is not False
     return await proxmox.machines.clone(
         placed.template.host,

@@ -22,6 +22,7 @@ from nagaya.api.proxmox.proxmox_cluster import PROXMOX_CLUSTERS
 from nagaya.api.proxmox.proxmox_connection import PROXMOX_CONNECTIONS, ProxmoxConnection
 from nagaya.api.proxmox.proxmox_machine import FINALIZER, PROXMOX_MACHINES, TASK_BEGUN, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachinePhase
+from nagaya.clusters import management
 from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.proxmox.client import TaskState, Upid
 from nagaya.infrastructure.proxmox.client.errors import Conflict, Forbidden, ProxmoxError
@@ -91,6 +92,7 @@ class ProxmoxMachines:
         self._api = rt.api(MANAGER)
         self._memory = Memory()
         self._of_connection = OfConnection(rt.cache)
+        self._plane = ""
         self.controller: Controller | None = None
 
     def called(self, change: Change[ProxmoxConnection]) -> Iterable[Key]:
@@ -106,7 +108,8 @@ class ProxmoxMachines:
             if machine is None:
                 self._memory.gone(key)
                 return None
-            objects = read(self._rt, machine)
+            self._plane = self._plane or await management.identity(self._rt.client)
+            objects = replace(read(self._rt, machine), plane=self._plane)
             if why := why_paused(objects.cluster, machine, PROXMOX_MACHINES.kind):
                 told = paused_status(machine, why, self._rt.world.clock.now())
                 await self._api.status(PROXMOX_MACHINES, machine, told, conditions=CONDITIONS, fields=FIELDS)

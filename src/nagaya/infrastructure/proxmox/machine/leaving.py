@@ -12,7 +12,7 @@ from nagaya.api.proxmox.life import DEFAULT_STOP_SECONDS, RELEASE
 from nagaya.api.proxmox.proxmox_machine import FINALIZER, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import ProxmoxVirtualMachinePhase
 from nagaya.infrastructure.proxmox.client import TaskState
-from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
+from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption, needs_marker, taking_over
 from nagaya.infrastructure.proxmox.machine.health import healthy
 from nagaya.infrastructure.proxmox.machine.memory import pause
 from nagaya.infrastructure.proxmox.machine.seen import Seen
@@ -54,6 +54,12 @@ def leaving(seen: Seen) -> Plan:
     if objects.reservation is None and found.presence is Presence.OURS:
         taken_in = adopting(seen)
         return replace(_goes(seen, Reason.DELETING, taken_in.made.message), step=taken_in.step)
+    if needs_marker(seen):
+        first = taking_over(seen)
+        told = _goes(
+            seen, Reason.DELETING, f"VM {objects.vmid} on {found.node} gets the marker of this management API."
+        )
+        return replace(told, step=first.step, again_after=first.again_after)
     timeouts = machine.spec.timeouts
     grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
     if seen.task is not None and seen.task.ended and _is_over(seen, seen.task):

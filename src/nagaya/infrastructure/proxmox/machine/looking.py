@@ -157,6 +157,9 @@ async def _vm(
     identity, machine = objects.identity, objects.machine
     if identity is None:
         return None, ()
+    if objects.reservation is None and link.credentials_in not in ("", machine.metadata.namespace):
+        # Others use the same credentials: that somebody knows the UUID of a VM does not make it theirs.
+        identity = replace(identity, needs_marker=True)
     if task is not None and not task.ended and not machine.status.initialization.provisioned:
         return Found(Presence.HIDDEN, objects.last_node, why="A task is at work on it."), ()
     if machine.metadata.deleting:

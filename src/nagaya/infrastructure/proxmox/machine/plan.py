@@ -19,7 +19,7 @@ from nagaya.infrastructure.proxmox.boot.nocloud import PROVIDER
 from nagaya.infrastructure.proxmox.client import Phase, TaskState
 from nagaya.infrastructure.proxmox.client.property_string import Unwritable
 from nagaya.infrastructure.proxmox.machine import hardware
-from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption
+from nagaya.infrastructure.proxmox.machine.adoption import adopting, needs_adoption, needs_marker, taking_over
 from nagaya.infrastructure.proxmox.machine.booting import booting
 from nagaya.infrastructure.proxmox.machine.delivery import way
 from nagaya.infrastructure.proxmox.machine.health import NOT_YET, healthy, lost, running
@@ -71,6 +71,8 @@ def plan(seen: Seen) -> Plan:
         return replace(_waits(Reason.WAITING_FOR_OWNER, f"Waiting for {missing}."), silent=silent)
     if seen.link is not None and needs_adoption(seen):
         return adopting(seen)
+    if needs_marker(seen):
+        return taking_over(seen)
     if seen.provisioned:
         return running(seen)
     if objects.cluster.status.initialization.infrastructure_provisioned is not True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from nagaya.infrastructure.proxmox.client.high_availability import HaResource, H
 from nagaya.infrastructure.proxmox.placement import Inventory, Reservation
 from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Identity
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
+from nagaya.infrastructure.proxmox.virtual_machine.marker import CLAIM
 from nagaya.infrastructure.proxmox.virtual_machine.reservations import (
     BY_MACHINE,
     index_reservations,
@@ -93,6 +94,8 @@ class Objects:
     """By the name of their claim."""
     metrics: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """What the pools of its devices say of the price of their default route, by kind and name."""
+    plane: str = ""
+    """Which management API this is."""
 
     @property
     def uid(self) -> str:
@@ -107,15 +110,23 @@ class Objects:
     @property
     def identity(self) -> Identity | None:
         """The VM that is meant."""
+        own, metadata = self.machine.spec, self.machine.metadata
         if self.reservation is None:
-            own, metadata = self.machine.spec, self.machine.metadata
             if own.virtual_machine_id is None or not own.provider_id:
                 return None
-            uuid = own.provider_id.removeprefix(PROVIDER)
-            return Identity(own.virtual_machine_id, metadata.name, metadata.uid, uuid=uuid)
-        spec = self.reservation.spec
-        since = self.reservation.metadata.creation_timestamp
-        return Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool, since=since)
+            made = Identity(own.virtual_machine_id, metadata.name, metadata.uid)
+        else:
+            spec = self.reservation.spec
+            made = Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool, needs_marker=True)
+        return replace(
+            made,
+            uuid=own.provider_id.removeprefix(PROVIDER) if own.provider_id else "",
+            since=None if self.reservation is None else self.reservation.metadata.creation_timestamp,
+            machine=f"{metadata.namespace}/{metadata.name}",
+            plane=self.plane,
+            claim=metadata.annotations.get(CLAIM, ""),
+            needs_uuid=made.uid != metadata.uid,
+        )
 
     @property
     def has_boot_data(self) -> bool:

@@ -39,6 +39,11 @@ class Adopt:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Write into the VM that this management API has it, and into its machine what proves that elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUpReservation:
     """Let the VMID go: what is under it is not ours, or nothing is and nothing will be."""
 
@@ -189,6 +194,7 @@ class ReleaseClaims:
 Step = (
     Reserve
     | Adopt
+    | TakeOver
     | GiveUpReservation
     | CloneTemplate
     | Name

@@ -55,6 +55,7 @@ class ConnectedLinks:
             partial(self._connections.refused, connected.reference),
             partial(self._remedy, connected.reference),
             checked is None or not checked.deliveries or NATIVE in checked.deliveries,
+            connected.credentials_in,
         )
 
     async def _remedy(self, reference: Reference, error: Forbidden) -> str:

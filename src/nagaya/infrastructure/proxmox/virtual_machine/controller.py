@@ -1,8 +1,12 @@
 """The reaper: reservations whose machine is gone. What their machine left behind is destroyed when its host is back.
 
-A VM is destroyed here only if its machine was let go on purpose while the host was off (phase Orphaned). Where a
-machine has vanished in any other way nobody said that its VM may go: the reservation says so, and stays until the VM is
-gone. That a machine is gone is asked of the API server itself, as a cache need not have all namespaces.
+A VM is destroyed here only if its machine was let go on purpose while the host was off (phase Orphaned), and only as
+long as its marker names this management API. Where a machine has vanished in any other way, it may have been moved to
+another one: the reservation stays until the VM is gone or says that another management API has it. That a machine is
+gone is asked of the API server itself, as a cache need not have all namespaces.
+
+Whether a vanished machine was deleted here is seen only by the process that watches it go. It is written down (phase
+Abandoned): without that record nothing of the VM is ever removed.
 """
 
 from __future__ import annotations
@@ -12,24 +16,36 @@ from dataclasses import replace
 from typing import Final
 
 from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.cluster.cluster import CLUSTERS
+from nagaya.api.cluster.labels import CLUSTER_NAME
+from nagaya.api.definition import DELETE_FOR_MOVE
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
+    DELETED,
     FINALIZER,
     PROXMOX_VIRTUAL_MACHINES,
     ProxmoxVirtualMachine,
     ProxmoxVirtualMachinePhase,
 )
+from nagaya.clusters import management
 from nagaya.clusters.finalizer import release
 from nagaya.infrastructure.proxmox.client import Phase, TaskState, upid
 from nagaya.infrastructure.proxmox.client.errors import Forbidden, ProxmoxError
 from nagaya.infrastructure.proxmox.virtual_machine import removal
-from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presence
+from nagaya.infrastructure.proxmox.virtual_machine.found import Found, Presence
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link, Links
 from nagaya.infrastructure.proxmox.virtual_machine.removing import look, remove
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import BY_MACHINE, index_reservations, is_for, is_left
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import (
+    BY_MACHINE,
+    has_machine,
+    identity_of,
+    index_reservations,
+    is_for,
+    is_left,
+)
 from nagaya.kube.cache.change import Change
+from nagaya.kube.conditions import get
 from nagaya.kube.controller import WORKERS, Controller, Result, Watch
-from nagaya.kube.errors import NotFound
 from nagaya.kube.key import Key
 from nagaya.kube.runtime import Runtime
 
@@ -37,6 +53,7 @@ log = logging.getLogger(__name__)
 
 MANAGER: Final = "nagaya-proxmoxvirtualmachine"
 FIELDS: Final = ("node", "phase", "task", "message")
+AT_ONCE: Final = 0.1
 RETRY: Final = 30.0
 """Seconds until what failed is tried again, and until a task is looked at whose host cannot tell."""
 STRAY_AGAIN: Final = 300.0
@@ -50,7 +67,34 @@ class ProxmoxVirtualMachines:
         self._rt = rt
         self._links = links
         self._api = rt.api(MANAGER)
+        self._plane = ""
+        self._deleted: set[str] = set()
+        """The uids of reservations whose machine was seen being deleted, and not for a move."""
         self.controller: Controller | None = None
+
+    def left_behind(self, change: Change[ProxmoxMachine]) -> list[Key]:
+        """The reservations of a machine that is gone."""
+        if change.new is not None:
+            return []
+        machine, metadata = change.object, change.object.metadata
+        names = (metadata.uid, f"{metadata.namespace}/{metadata.name}")
+        found = [each for name in names for each in self._rt.cache.by(PROXMOX_VIRTUAL_MACHINES, BY_MACHINE, name)]
+        if self._was_deleted(machine):
+            self._deleted |= {
+                each.metadata.uid for each in found if is_for(each, machine) and each.status.phase not in DELETED
+            }
+        return [Key.of(each) for each in found]
+
+    def _was_deleted(self, machine: ProxmoxMachine) -> bool:
+        """Whether somebody deleted the machine, as far as its last state tells, and nobody moved it: whoever moves a
+        cluster pauses it first, and says so on each object that goes."""
+        metadata, cache = machine.metadata, self._rt.cache
+        key = Key(metadata.namespace, metadata.labels.get(CLUSTER_NAME, ""))
+        cluster = cache.get(CLUSTERS, key) if cache.has(CLUSTERS) else None
+        paused = get(machine.status.conditions, "Paused")
+        moving = cluster is not None and cluster.spec.paused
+        moving = moving or (paused is not None and paused.status == "True" and "spec.paused" in paused.message)
+        return metadata.deleting and not moving and DELETE_FOR_MOVE not in metadata.annotations
 
     async def reconcile(self, key: Key) -> Result | None:
         """Look after a reservation that has no machine any more."""
@@ -58,6 +102,10 @@ class ProxmoxVirtualMachines:
         # Paused while it moves to another management API: so never two planes have it in hand.
         if reservation is None or PAUSED in reservation.metadata.annotations or await self._has_machine(reservation):
             return None
+        if reservation.metadata.uid in self._deleted and reservation.status.phase not in DELETED:
+            # Nobody finds it out again, so it is written down before anything else is looked at.
+            self._deleted.discard(reservation.metadata.uid)
+            return await self._tell(reservation, message="", phase=ProxmoxVirtualMachinePhase.ABANDONED, again=AT_ONCE)
         link = await self._links.of_reference(reservation.spec.connection_ref, reservation.spec.machine_ref.namespace)
         if isinstance(link, str):
             return await self._tell(reservation, message=link, again=RETRY)
@@ -75,25 +123,18 @@ class ProxmoxVirtualMachines:
         cached = self._rt.cache.get(PROXMOX_MACHINES, Key(whose.namespace, whose.name))
         if cached is not None and cached.metadata.uid == whose.uid:
             return is_for(reservation, cached)
-        try:
-            machine = await self._rt.client.get(PROXMOX_MACHINES, whose.namespace, whose.name)
-        except NotFound:
-            return False
-        return is_for(reservation, machine)
+        return await has_machine(self._rt.client, reservation)
 
     async def _reap(self, key: Key, reservation: ProxmoxVirtualMachine, link: Link) -> Result | None:
+        if not self._plane:
+            self._plane = await management.identity(self._rt.client)
         spec = reservation.spec
-        since = reservation.metadata.creation_timestamp
-        identity = Identity(spec.vmid, spec.name, spec.machine_ref.uid, spec.pool, since=since)
+        identity = identity_of(reservation, self._plane)
         task = self._task(key, reservation, link)
         found, leftovers = await look(link.proxmox, identity, reservation.status.node, reservation.status.boot_data_on)
         orphaned = is_left(reservation)
         if not orphaned and found.presence not in (Presence.ABSENT, Presence.FOREIGN):
-            why = (
-                f"ProxmoxMachine {spec.machine_ref.namespace}/{spec.machine_ref.name} is gone, and its VM {spec.vmid} "
-                f"on {found.node} is not: nobody said that it may go. Destroy it, and this reservation goes too."
-            )
-            return await self._tell(reservation, message=why, again=STRAY_AGAIN)
+            return await self._stray(reservation, found)
         if not orphaned:
             # Disks without a VM are as little ours to remove as the VM was.
             found, leftovers = replace(found, strays=None), ()
@@ -122,6 +163,20 @@ class ProxmoxVirtualMachines:
             phase=ProxmoxVirtualMachinePhase.DESTROYING,
             again=RETRY if begun is not None else removal.LOOK_AGAIN,
         )
+
+    async def _stray(self, reservation: ProxmoxVirtualMachine, found: Found) -> Result:
+        """A VM without a machine, which nobody asked us to destroy."""
+        spec = reservation.spec
+        why = f"ProxmoxMachine {spec.machine_ref.namespace}/{spec.machine_ref.name} is gone, and its VM {spec.vmid} "
+        why += f"on {found.node or 'an unknown host'} is not. "
+        if reservation.status.phase in DELETED:
+            why += "The machine was deleted here, so `nagaya gc` destroys the VM."
+        else:
+            why += (
+                "Do not destroy the VM before you know that its cluster was not moved: the management API that it was "
+                "moved to takes the VM over, and this reservation is released then."
+            )
+        return await self._tell(reservation, message=why, again=STRAY_AGAIN)
 
     def _task(self, key: Key, reservation: ProxmoxVirtualMachine, link: Link) -> TaskState | None:
         try:
@@ -169,19 +224,12 @@ def controller(rt: Runtime, links: Links, *, workers: int = WORKERS) -> Controll
         rt.cache.start(PROXMOX_MACHINES)
     index_reservations(rt.cache)
 
-    def left_behind(change: Change[ProxmoxMachine]) -> list[Key]:
-        """The reservations of a machine that is gone."""
-        if change.new is not None:
-            return []
-        found = rt.cache.by(PROXMOX_VIRTUAL_MACHINES, BY_MACHINE, change.object.metadata.uid)
-        return [Key.of(each) for each in found]
-
     reaper = ProxmoxVirtualMachines(rt, links)
     made = Controller(
         "proxmoxvirtualmachine",
         PROXMOX_VIRTUAL_MACHINES,
         reaper.reconcile,
-        watches=[Watch(PROXMOX_MACHINES, left_behind)],
+        watches=[Watch(PROXMOX_MACHINES, reaper.left_behind)],
         workers=workers,
     )
     reaper.controller = made

@@ -16,11 +16,23 @@ from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.errors import Forbidden, HostUnreachable, NotFound
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.virtual_machine import marker
+from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker
 
 UNFINISHED_LOCKS: Final = ("clone", "create")
 _TEMPORARY: Final = "qmclone temporary file"
 """The description of a clone until it is done."""
 _MANAGED: Final = "managed"
+
+
+class Standing(Enum):
+    """What this management API knows of the machine that the VM is for."""
+
+    LIVE = "live"
+    """Its ProxmoxMachine is there."""
+    DELETED = "deleted"
+    """Its ProxmoxMachine was deleted here."""
+    VANISHED = "vanished"
+    """Its ProxmoxMachine is gone, and nobody here has seen why: it may be at another management API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +44,20 @@ class Identity:
     uid: str
     pool: str = ""
     uuid: str = ""
-    """For a VM that has no marker of ours yet: the UUID that it is known by instead."""
+    """The UUID of the VM, as the provider ID of its machine has it; empty if it has none."""
     since: datetime | None = None
     """When the VMID was reserved for it: disks of the VMID that are older were another VM's."""
+    machine: str = ""
+    """Namespace and name of the ProxmoxMachine."""
+    plane: str = ""
+    """This management API."""
+    claim: str = ""
+    """What proves that the VM may be taken over from another management API."""
+    standing: Standing = Standing.LIVE
+    needs_marker: bool = False
+    """Whether a VM without a marker is not meant, although its UUID and name are right."""
+    needs_uuid: bool = False
+    """Whether the uid proves nothing without the UUID: it is that of an earlier machine of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +127,8 @@ class Found:
     """Whether the credentials may not see it."""
     strays: Strays | None = None
     """Its boot data on other hosts; None if nobody has looked."""
+    unmarked: bool = False
+    """Whether the marker has to be written before anything else is done with the VM."""
 
     @property
     def managed(self) -> bool:
@@ -143,7 +168,8 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         if await proxmox.cluster.is_free(vmid):
             return Found(Presence.ABSENT, node)
         return Found(Presence.HIDDEN, node, why=f"VM {vmid} on {node} may not be read: {error}", forbidden=True)
-    made = _judged(identity, config)
+    known = marker.read(config.get("description"))
+    made = _judged(identity, config, known)
     pool = row.pool if row is not None else ""
     return Found(
         made,
@@ -153,11 +179,12 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         status.qmp_status,
         config.get("lock"),
         pool,
-        _foreign(identity, config, node) if made is Presence.FOREIGN else "",
-        _strange(identity, config, pool) if made is Presence.OURS else "",
+        _foreign(identity, config, known, node) if made is Presence.FOREIGN else "",
+        _strange(identity, config, known, pool) if made is Presence.OURS else "",
         status.uptime,
         # Whether it is managed is fresh; how it is, is what the list says.
         (status.ha_state or ha_state or _MANAGED) if status.ha_managed else "",
+        unmarked=made is Presence.OURS and not _is_marked(identity, config, known),
     )
 
 
@@ -175,28 +202,61 @@ def is_unfinished(config: MachineConfig) -> bool:
     return config.get("lock") in UNFINISHED_LOCKS or config.get("description").strip() == _TEMPORARY
 
 
-def _judged(identity: Identity, config: MachineConfig) -> Presence:
-    found = marker.read(config.get("description"))
-    if identity.uuid:
-        known = config.uuid.lower() == identity.uuid.lower() and config.get("name") == identity.name
-        free = found is None or found.uid == identity.uid
-        return Presence.OURS if known and free else Presence.FOREIGN
-    if is_unfinished(config) and (found is None or found.uid == identity.uid):
+def _judged(identity: Identity, config: MachineConfig, known: Marker | None) -> Presence:
+    ours = _is_marked(identity, config, known) or _is_due(identity, config, known)
+    if is_unfinished(config) and (ours or (known is None and not identity.uuid)):
         return Presence.BEING_MADE
-    if found is None or found.uid != identity.uid:
-        return Presence.FOREIGN
-    return Presence.OURS
+    return Presence.OURS if ours else Presence.FOREIGN
 
 
-def _foreign(identity: Identity, config: MachineConfig, node: str) -> str:
-    found = marker.read(config.get("description"))
-    whose = f"the VM of machine {found.machine}" if found is not None else "a VM that Nagaya did not make"
-    name = config.get("name") or "no name"
-    return f"VMID {identity.vmid} on {node} is {whose} ({name}), not that of {identity.name}. It is not touched."
+def _is_same(identity: Identity, config: MachineConfig) -> bool:
+    """Whether it is the very VM that the provider ID of the machine names."""
+    known = bool(identity.uuid) and config.uuid.lower() == identity.uuid.lower()
+    return known and config.get("name") == identity.name
 
 
-def _strange(identity: Identity, config: MachineConfig, pool: str) -> str:
+def _is_marked(identity: Identity, config: MachineConfig, known: Marker | None) -> bool:
+    """Whether the marker names this management API and this machine."""
+    if known is None or (known.uid, known.plane) != (identity.uid, identity.plane):
+        return False
+    return not identity.needs_uuid or _is_same(identity, config)
+
+
+def _is_due(identity: Identity, config: MachineConfig, known: Marker | None) -> bool:
+    """Whether the VM is proven to be that of the machine although its marker does not say so yet."""
+    if known is None:
+        return not identity.needs_marker and _is_same(identity, config)
+    if known.leaving:
+        return False
+    if known.claim and known.claim == marker.fingerprint(identity.claim):
+        return True
+    if not known.uid:
+        return known.machine == identity.machine and _is_same(identity, config)
+    # An earlier version wrote it. Where the machine has vanished, `stranger` keeps the VM from harm.
+    proven = not identity.needs_uuid or _is_same(identity, config)
+    return not known.plane and known.uid == identity.uid and proven
+
+
+def _foreign(identity: Identity, config: MachineConfig, known: Marker | None, node: str) -> str:
+    name, vm = config.get("name") or "no name", f"VMID {identity.vmid} on {node}"
+    if known is not None and known.plane not in ("", identity.plane):
+        destroyed = ", which is about to destroy it" if known.leaving else ""
+        return (
+            f"{vm} belongs to another management API ({known.plane}){destroyed}, for machine {known.machine} ({name}): "
+            "it is not touched here."
+        )
+    whose = f"the VM of machine {known.machine}" if known is not None else "a VM that Nagaya did not make"
+    hint = ""
+    if _is_same(identity, config):
+        line = marker.Marker(identity.machine, "").line()
+        hint = f" If it is the VM of this machine, write `{line}` as the last line of its notes in Proxmox VE."
+    return f"{vm} is {whose} ({name}), not that of {identity.name}. It is not touched.{hint}"
+
+
+def _strange(identity: Identity, config: MachineConfig, known: Marker | None, pool: str) -> str:
     wrong: list[str] = []
+    if identity.standing is Standing.VANISHED and known is not None and known.plane != identity.plane:
+        wrong.append("an earlier version wrote its marker, so another management API may have it by now")
     if config.get("name") != identity.name:
         wrong.append(f"it is called {config.get('name') or 'nothing'} and not {identity.name}")
     if identity.pool and pool != identity.pool:

@@ -47,6 +47,8 @@ class Link:
     """What grants the right that was missing, as a sentence to be added; empty if nobody knows."""
     enters: bool = True
     """Whether the credentials may write files and run programs in guests."""
+    credentials_in: str = ""
+    """The namespace of the Secret with the credentials."""
 
 
 class Links(Protocol):

@@ -1,17 +1,26 @@
-"""The marker in the description of a VM: by it a VM is known as that of one machine, in whatever life of ours.
+"""The marker in the description of a VM: the VM itself says which management API owns it, and for which machine.
 
-It is the last line of the description, and it is there from the moment of the clone, so no VM of ours is ever without
-it. The uid in it is that of the ProxmoxMachine: no two are alike, also not after a VMID was given out again.
+The marker is the last line of the description, and it is there from the moment of the clone, so no VM of ours is ever
+without it. `plane` is the management API that looks after the VM: no other one changes or destroys it. `uid` is that of
+the ProxmoxMachine at its reservation. `claim` is the fingerprint of a secret that only the ProxmoxMachine (annotation
+CLAIM) and its reservation have: a ProxmoxMachine that was moved to another management API proves with it that the VM is
+its own, and a copy that somebody writes down by VMID and UUID does not. Who takes a VM over writes a new claim, so the
+copy that is left at the source is worth nothing. A marker with a machine and an empty uid hands the VM over to the
+machine of that name at any management API: an administrator of Proxmox VE may write it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 PREFIX: Final = "nagaya: "
 TAG: Final = "nagaya"
+CLAIM: Final = "infrastructure.nagaya.dev/claim"
+"""The annotation of a ProxmoxMachine with the secret that its VM's marker has the fingerprint of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +30,38 @@ class Marker:
     machine: str
     """Namespace and name of the ProxmoxMachine."""
     uid: str
+    """Empty if the VM is handed over to the machine of this name."""
     cluster: str = ""
+    plane: str = ""
+    """The management API. Empty if an earlier version wrote the marker."""
+    claim: str = ""
+    leaving: bool = False
+    """Whether the plane is about to destroy the VM: nobody takes it over any more."""
 
     def line(self) -> str:
-        """As it stands in the description."""
-        said = {"machine": self.machine, "uid": self.uid, "cluster": self.cluster}
-        return PREFIX + json.dumps(said, separators=(",", ":"))
+        """The marker as the description has it."""
+        content: dict[str, Any] = {"machine": self.machine, "uid": self.uid}
+        more = {"cluster": self.cluster, "plane": self.plane, "claim": self.claim, "leaving": self.leaving}
+        content |= {name: value for name, value in more.items() if value}
+        return PREFIX + json.dumps(content, separators=(",", ":"))
+
+
+def new_claim() -> str:
+    """A secret that nobody guesses."""
+    return secrets.token_hex(16)
+
+
+def fingerprint(claim: str) -> str:
+    """What the marker says of a claim; empty for none."""
+    return hashlib.sha256(claim.encode()).hexdigest() if claim else ""
 
 
 def marked(description: str, marker: Marker) -> str:
-    """A description with the marker at its end."""
-    return f"{description.rstrip()}\n\n{marker.line()}" if description.strip() else marker.line()
+    """A description with the marker at its end, in place of earlier ones."""
+    lines = description.splitlines()
+    others = [line for line in lines if not line.startswith(PREFIX)]
+    rest = description if len(others) == len(lines) else "\n".join(others)
+    return f"{rest.rstrip()}\n\n{marker.line()}" if rest.strip() else marker.line()
 
 
 def read(description: str) -> Marker | None:
@@ -40,10 +70,11 @@ def read(description: str) -> Marker | None:
         if not line.startswith(PREFIX):
             continue
         try:
-            said = json.loads(line.removeprefix(PREFIX))
-        except ValueError:
+            content = json.loads(line.removeprefix(PREFIX))
+        except (ValueError, RecursionError):
             return None
-        if not isinstance(said, dict) or not isinstance(said.get("uid"), str):
+        if not isinstance(content, dict) or not isinstance(content.get("uid"), str):
             return None
-        return Marker(str(said.get("machine", "")), said["uid"], str(said.get("cluster", "")))
+        text = {name: str(content.get(name) or "") for name in ("machine", "uid", "cluster", "plane", "claim")}
+        return Marker(**text, leaving=content.get("leaving") is True)
     return None

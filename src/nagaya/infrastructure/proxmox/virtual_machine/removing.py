@@ -12,7 +12,16 @@ from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.property_string import PropertyString
-from nagaya.infrastructure.proxmox.virtual_machine.found import NO_STRAYS, Found, Identity, Presence, Strays, find
+from nagaya.infrastructure.proxmox.virtual_machine import marker
+from nagaya.infrastructure.proxmox.virtual_machine.found import (
+    NO_STRAYS,
+    Found,
+    Identity,
+    Presence,
+    Standing,
+    Strays,
+    find,
+)
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, RemoveVolume, Stop
 
 log = logging.getLogger(__name__)
@@ -119,6 +128,10 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
     found = await find(proxmox, identity, step.node)
     if found.presence is not Presence.OURS or found.stranger or found.node != step.node:
         return None
+    if identity.standing is not Standing.LIVE:
+        await _announce(proxmox, identity, found)
+    elif found.unmarked:
+        return None
     managed = found.managed and not await _released(proxmox, identity.vmid)
     if isinstance(step, Stop):
         if step.grace:
@@ -135,6 +148,17 @@ async def remove(proxmox: Proxmox, identity: Identity, step: Stop | Destroy | Re
         if isinstance(error, WrongState) and not await _runs(proxmox, identity, step.node):
             raise
         return None
+
+
+async def _announce(proxmox: Proxmox, identity: Identity, found: Found) -> None:
+    """Write into the VM that this management API is about to destroy it, unless the VM has changed since it was looked
+    at: no other one takes it over from then on, and if one was faster this raises Conflict."""
+    description = found.config.get("description")
+    known = marker.read(description) or marker.Marker(identity.machine, identity.uid)
+    wanted = replace(known, machine=identity.machine, uid=identity.uid, plane=identity.plane, leaving=True)
+    if known != wanted:
+        options = {"description": marker.marked(description, wanted)}
+        await proxmox.machines.configure(found.node, identity.vmid, options, digest=found.config.digest)
 
 
 async def check_storages(proxmox: Proxmox, vmid: int, node: str, config: MachineConfig) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from nagaya.api.proxmox.proxmox_machine import ProxmoxMachine
+from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES, ProxmoxMachine
 from nagaya.api.proxmox.proxmox_virtual_machine import (
+    DELETED,
     LEFT,
     PROXMOX_VIRTUAL_MACHINES,
     ProxmoxVirtualMachine,
     ProxmoxVirtualMachinePhase,
 )
+from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Standing
 from nagaya.kube.cache.cache import Cache
+from nagaya.kube.client import Client
+from nagaya.kube.errors import NotFound
 
 BY_MACHINE: Final = "proxmox-machine"
 """The index by the uid, and by `namespace/name`, of their ProxmoxMachine."""
@@ -27,6 +31,24 @@ def index_reservations(cache: Cache) -> None:
 def is_left(reservation: ProxmoxVirtualMachine) -> bool:
     """Whether it was left to the reaper."""
     return reservation.status.phase in LEFT
+
+
+def identity_of(reservation: ProxmoxVirtualMachine, plane: str) -> Identity:
+    """The VM of a reservation without a machine, as a management API may know it. The claim counts where the machine
+    was deleted on purpose: such a reservation may have come with a move."""
+    spec, whose = reservation.spec, reservation.spec.machine_ref
+    deleted = reservation.status.phase in DELETED
+    return Identity(
+        spec.vmid,
+        spec.name,
+        whose.uid,
+        spec.pool,
+        since=reservation.metadata.creation_timestamp,
+        machine=f"{whose.namespace}/{whose.name}",
+        plane=plane,
+        claim=spec.claim if is_left(reservation) else "",
+        standing=Standing.DELETED if deleted else Standing.VANISHED,
+    )
 
 
 def is_untouched(reservation: ProxmoxVirtualMachine) -> bool:
@@ -46,3 +68,12 @@ def is_for(reservation: ProxmoxVirtualMachine, machine: ProxmoxMachine) -> bool:
 def _of_machine(reservation: ProxmoxVirtualMachine) -> tuple[str, ...]:
     whose = reservation.spec.machine_ref
     return (whose.uid, f"{whose.namespace}/{whose.name}")
+
+
+async def has_machine(client: Client, reservation: ProxmoxVirtualMachine) -> bool:
+    """Whether its machine is there: asked of the API server itself, as a cache need not have all namespaces."""
+    whose = reservation.spec.machine_ref
+    try:
+        return is_for(reservation, await client.get(PROXMOX_MACHINES, whose.namespace, whose.name))
+    except NotFound:
+        return False

@@ -11,7 +11,7 @@ NAME = "demo-100"
 RESERVATIONS = PROXMOX_VIRTUAL_MACHINES.path().strip("/")
 
 
-def doubted(writer: str | None) -> str:
+def doubted(writer: str | None, phase: str = "Abandoned") -> str:
     """What is doubted of a reservation whose spec has this writer; None if the reservation is gone by now."""
     spec = {
         "datacenter": "demo",
@@ -20,7 +20,9 @@ def doubted(writer: str | None) -> str:
         "connectionRef": {"namespace": "fleet", "name": "pve"},
         "name": "a",
     }
-    reservation = PROXMOX_VIRTUAL_MACHINES.convert({"metadata": {"name": NAME}, "spec": spec})
+    reservation = PROXMOX_VIRTUAL_MACHINES.convert(
+        {"metadata": {"name": NAME}, "spec": spec, "status": {"phase": phase}}
+    )
 
     async def main() -> str:
         server = FakeServer()
@@ -42,3 +44,10 @@ def test_a_reservation_of_the_controllers_is_not_doubted() -> None:
 
 def test_a_reservation_that_somebody_else_wrote_is_doubted() -> None:
     assert "but by clusterctl: it came with a move" in doubted("clusterctl")
+
+
+def test_a_reservation_whose_machine_nobody_has_seen_being_deleted_is_doubted() -> None:
+    for phase in ("Reserved", "Cloning", "Present"):
+        assert "may have been moved to another management API" in doubted("nagaya", phase)
+    for phase in ("Orphaned", "Destroying"):
+        assert doubted("nagaya", phase) == ""
