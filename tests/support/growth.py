@@ -74,6 +74,11 @@ class Place:
         path = "".join("[]" if step is None else f".{step}" for step in self.steps)
         return f"{self.resource.gvr.resource}.{self.resource.gvr.version}{path}{' (depth)' if self.is_depth else ''}"
 
+    @property
+    def has_items(self) -> bool:
+        """Whether it is a list or a map that grows."""
+        return isinstance(self.type, (List, Map))
+
     def grown(self, name: str, size: int, *, first: int = 0, same: bool = False) -> bytes:
         """An object with so many items, entries, characters or levels at this place, counted from `first`."""
         resource = self.resource
