@@ -157,7 +157,7 @@ async def test_a_query_has_a_limited_number_of_parameters(url: str) -> None:
 
 async def test_a_long_selector_of_who_may_list_is_served(url: str) -> None:
     code, _, body = await ask(
-        url, "GET", f"{MAPS}?labelSelector=a+in+({','.join(f'v{i}' for i in range(20_000))})", ADMIN
+        url, "GET", f"{MAPS}?labelSelector=a+in+({','.join(f'v{i}' for i in range(2_000))})", ADMIN
     )
     assert (code, json.loads(body)["items"]) == (200, [])
 
