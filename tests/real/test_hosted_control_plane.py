@@ -82,7 +82,7 @@ def test_tenants_are_closed_to_each_other(hosting: Hosting) -> None:
         for path in (tenants / tenant.uid).rglob("*"):
             found = path.stat()
             closed = 0o077 if found.st_gid == 0 else 0o007
-            assert found.st_gid in (0, user, hosting.users()["balancers"]), path
+            assert found.st_gid in (0, user), path
             assert not stat.S_IMODE(found.st_mode) & closed, path
     assert not stat.S_IMODE((hosting.folder / "hosted").stat().st_mode) & 0o077
 
@@ -96,7 +96,7 @@ def test_programs_of_a_tenant_run_as_its_own_user_without_privileges(hosting: Ho
         for program, pid in hosting.processes(tenant.uid).items():
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             status = {name: each.split() for name, each in (line.split(":", 1) for line in lines)}
-            user = str(users["balancers" if program == "balancer" else tenant.uid])
+            user = str(users[tenant.uid])
             assert (status["Uid"], status["Gid"], status["Groups"]) == ([user] * 4, [user] * 4, []), program
             assert {status[f"Cap{each}"][0] for each in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}, program
             assert status["NoNewPrivs"] == ["1"], program

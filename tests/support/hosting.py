@@ -259,7 +259,7 @@ class Hosting:
     def users(self) -> dict[str, int]:
         """Who programs of tenants and stores run as, by their identity; nobody if this user may not choose."""
         path = self.folder / "hosted" / "users.json"
-        found: dict[str, int] = json.loads(path.read_text())["users"] if path.exists() else {"balancers": os.getuid()}
+        found: dict[str, int] = json.loads(path.read_text())["users"] if path.exists() else {}
         return found
 
     def processes(self, uid: str) -> dict[str, int]:

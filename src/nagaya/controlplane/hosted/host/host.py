@@ -35,7 +35,7 @@ from nagaya.controlplane.hosted.host.programs import Maker, Programs, Stock
 from nagaya.controlplane.hosted.host.roll import Roll
 from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
-from nagaya.controlplane.hosted.host.users import BALANCERS, Users, can_isolate
+from nagaya.controlplane.hosted.host.users import Users, can_isolate
 from nagaya.supervision.events import Event
 from nagaya.supervision.instance import kill
 from nagaya.supervision.processes import processes_of, user_of
@@ -133,11 +133,10 @@ class Host:
 
     def folder(self, uid: str) -> TenantFolder:
         """The folder of a tenant."""
-        return TenantFolder.of(self.settings.tenants, uid, self.users.of(uid), self.users.of(BALANCERS))
+        return TenantFolder.of(self.settings.tenants, uid, self.users.of(uid))
 
     def admit(self, uid: str) -> TenantFolder:
         """The folder of a tenant that has a user from now on. To be called in a thread. Raises NoUserLeft."""
-        self.users.give(BALANCERS)
         self.users.give(uid, self.folder(uid).path / "run")
         return self.folder(uid)
 

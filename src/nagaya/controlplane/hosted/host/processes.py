@@ -232,7 +232,9 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
 def _balancer(tenancy: Tenancy) -> Wanted:
     serving = tenancy.facts.serving
     # Without site packages and the user's settings: it needs neither, and takes half of the memory.
-    user, program = tenancy.folder.balancer, Path(balancer.__file__).parent
+    # Of the tenant's user: only processes of one user can share the port, as they do while there is one API server more
+    # or less than before.
+    user, program = tenancy.folder.user, Path(balancer.__file__).parent
     interpreter = sys.executable if user is None else os.path.realpath(sys.executable)
     python = (interpreter, "-I", "-S", "-X", "utf8", os.fspath(program))
     file = tenancy.folder.balancer_file

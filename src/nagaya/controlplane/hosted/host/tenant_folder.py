@@ -56,15 +56,13 @@ class TenantFolder:
     path: Path
     user: int | None = None
     """Who the tenant's programs run as, if not as Nagaya itself."""
-    balancer: int | None = None
-    """Who its balancer runs as, likewise."""
 
     @classmethod
-    def of(cls, tenants: Path, uid: str, user: int | None = None, balancer: int | None = None) -> TenantFolder:
+    def of(cls, tenants: Path, uid: str, user: int | None = None) -> TenantFolder:
         """The folder of a tenant. Raises ValueError if its identity was no uid: it becomes part of paths."""
         if not _UID.fullmatch(uid):
             raise ValueError(f"{uid!r} is not a uid: it must be a UUID in lower case")
-        return cls(tenants / uid, user, balancer)
+        return cls(tenants / uid, user)
 
     @property
     def folders(self) -> Folders:
@@ -136,12 +134,12 @@ class TenantFolder:
 
     def write_for_balancer(self, files: Mapping[str, bytes]) -> None:
         """Have files that the balancer reads, by their names."""
-        self._write({f"{_BALANCER}/{name}": content for name, content in files.items()}, self.balancer)
+        self._write({f"{_BALANCER}/{name}": content for name, content in files.items()}, self.user)
         status = self.path / f"{BALANCER_FILE}{STATUS}"
-        if self.balancer is not None and not (status.exists() and status.lstat().st_uid == self.balancer):
+        if self.user is not None and not (status.exists() and status.lstat().st_uid == self.user):
             # The balancer can write into this file, and make no other.
             write_atomically(status, b"")
-            os.chown(status, self.balancer, self.balancer)
+            os.chown(status, self.user, self.user)
 
     def _write(self, files: Mapping[str, bytes], group: int | None) -> tuple[str, ...]:
         self.make()

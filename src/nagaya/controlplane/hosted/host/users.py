@@ -24,8 +24,6 @@ from nagaya.pki.files import write_atomically
 from nagaya.supervision.folders import let_through
 from nagaya.supervision.processes import processes_of
 
-BALANCERS: Final = "balancers"
-"""Who all balancers run as: they are Nagaya's own program, and get nothing of their tenants'."""
 _WHERE_OTHERS_ARE_MISSING: Final = range(30000, 60000)
 """For a container whose user namespace has no larger numbers."""
 _SYS_ADMIN: Final = 1 << 21

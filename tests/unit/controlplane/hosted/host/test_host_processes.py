@@ -84,14 +84,13 @@ def test_a_digest_tells_contents_apart(other: dict[str, bytes]) -> None:
 
 def isolated(tmp_path: Path, **spec: Any) -> dict[str, Wanted]:
     whole = tenancy(tmp_path, **spec)
-    folder = replace(whole.folder, user=200_001, balancer=200_002)
+    folder = replace(whole.folder, user=200_001)
     return by_name(processes(replace(whole, folder=folder)))
 
 
-def test_programs_run_as_the_user_of_their_tenant_and_the_balancer_as_its_own(tmp_path: Path) -> None:
+def test_programs_run_as_the_user_of_their_tenant(tmp_path: Path) -> None:
     found = isolated(tmp_path, replicas=2)
     users = {name: None if (each := wanted.spec.confinement) is None else each.user for name, wanted in found.items()}
-    assert users.pop("balancer") == 200_002
     assert set(users.values()) == {200_001}
     balancer, server = found["balancer"].spec.confinement, found["kube-apiserver-0"].spec.confinement
     assert balancer is not None

@@ -146,7 +146,7 @@ def test_a_tenants_folder_of_an_earlier_version_is_let_in_for_its_user_alone(tmp
     earlier.write_for_balancer({"balancer.json": b"{}", "balancer.json.status": b"{}"})
     (earlier.path / "logs/audit.log").touch(0o600)
     (earlier.path / "owner.json").touch(0o600)
-    folder = TenantFolder.of(tmp_path / "tenants", ONE, user=240_001, balancer=240_002)
+    folder = TenantFolder.of(tmp_path / "tenants", ONE, user=240_001)
     folder.write_for_balancer({"balancer.json": b"{}"})
     folder.share()
 
@@ -162,9 +162,9 @@ def test_a_tenants_folder_of_an_earlier_version_is_let_in_for_its_user_alone(tmp
     for name in ("run", "logs"):
         assert found(name) == (240_001, 240_001, 0o700), name
     assert found("logs/audit.log") == (240_001, 240_001, 0o600)
-    assert found("balancer") == (0, 240_002, 0o750)
-    assert found("balancer/balancer.json") == (0, 240_002, 0o640)
-    assert found("balancer/balancer.json.status") == (240_002, 240_002, 0o600)
+    assert found("balancer") == (0, 240_001, 0o750)
+    assert found("balancer/balancer.json") == (0, 240_001, 0o640)
+    assert found("balancer/balancer.json.status") == (240_001, 240_001, 0o600)
     for name, mode in {"store": 0o700, "store/password": 0o600, "owner.json": 0o600}.items():
         assert found(name) == (0, 0, mode), name
     # What is renewed stays so at every moment.
