@@ -226,6 +226,19 @@ def test_an_api_server_that_somebody_else_ends_interrupts_nobody(hosting: Hostin
     assert set(kept.succeeded) == kept.clients
 
 
+def test_the_balancer_takes_over_the_port_of_the_only_api_server(hosting: Hosting) -> None:
+    """For a moment both listen there, which Linux permits to processes of one user."""
+    hosting.apply(manifests("two", replicas=2))
+
+    def behind_a_balancer() -> bool:
+        two = hosting.plane("two")
+        assert (two["status"]["readyReplicas"], two["status"]["upToDateReplicas"]) == (2, 2)
+        return "balancer" in hosting.processes(two["metadata"]["uid"]) and hosting.holds("two", "ComponentsReady")
+
+    eventually(behind_a_balancer, "two API servers")
+    assert hosting.tenant("two").is_ready()
+
+
 def test_a_deleted_control_plane_leaves_nothing(hosting: Hosting) -> None:
     tenants = [hosting.tenant(name) for name in ("one", "two", "three")]
     hosting.kubectl("delete", "cluster", *(each.name for each in tenants), "--timeout=200s")
