@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any, NamedTuple
 
@@ -316,6 +317,39 @@ async def test_an_object_is_not_stored_if_its_defaults_make_it_too_large(api: Ap
 
     code, _ = await api.ask("POST", CUSTOM, _custom(filled=[{}] * 100))
     assert code == 201
+
+
+async def test_a_body_of_very_many_items_is_refused_before_they_get_defaults(api: Api) -> None:
+    """Each empty container gets 150 bytes of defaults and a dozen errors."""
+
+    def pod(count: int) -> bytes:
+        containers = b",".join([b"{}"] * count)
+        return b'{"metadata":{"name":"x"},"spec":{"containers":[' + containers + b"]}}"
+
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    answers = []
+    for items in (600_000, 250_000, 50_000):
+        request = Request.make("POST", "/api/v1/namespaces/default/pods", pod(items), {"Authorization": "Bearer admin"})
+        sys.setprofile(count)
+        try:
+            response = await api.server.handle(request)
+        finally:
+            sys.setprofile(None)
+        answers.append((response.status, calls < 20_000))
+        calls = 0
+
+    assert answers == [(413, True), (413, True), (413, False)]
+    many = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "{[" * 150_000}}
+    for kind in (JSON, APPLY):
+        method, path = ("POST", "") if kind == JSON else ("PATCH", "/y?fieldManager=a")
+        body = many if kind == JSON else {**many, "metadata": {"name": "y"}}
+        code, answer = await api.ask(method, f"/api/v1/namespaces/default/configmaps{path}", body, kind=kind)
+        assert code == 201, answer
 
 
 async def test_an_object_has_at_most_one_and_a_half_mebibytes_whoever_changes_it(api: Api) -> None:

@@ -24,7 +24,7 @@ MOST_EXPANDED: Final = 8 * 1024 * 1024
 """How much aliases may add to a document, in characters. A value counts as `_VALUE_SIZE` of them, besides its text."""
 
 _VALUE_SIZE: Final = 20
-_MOST_EVENTS: Final = 400_000  # some seconds of reading
+_MOST_EVENTS: Final = 200_000  # half a second of reading
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")  # JSON writes rare characters as two of these, YAML may not
 
 

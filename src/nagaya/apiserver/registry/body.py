@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
+
 from nagaya.apiserver import protobuf
 from nagaya.apiserver.builtins.decode import interpret
 from nagaya.apiserver.builtins.facts import is_known_kind
@@ -21,6 +23,8 @@ from nagaya.apiserver.registry.resource import Decoder
 from nagaya.apiserver.web import negotiation
 
 _SHOWN = 30
+_SMALL = 32 * 1024  # bytes of a body that cannot become too large: built-in kinds add 200 bytes to an item at most
+_MOST_PARTS = 200_000
 _SCHEME = "pkg/runtime/scheme.go:111"  # where the real server says it looked
 
 
@@ -46,16 +50,51 @@ def read_object(call: Call, kind: GroupVersionKind, decoder: Decoder, validation
     except DecodeError as error:
         raise unrecognized(kind, body, str(error)) from None
     value = value or {}
+    if len(body) > _SMALL:
+        check_extent(value)
     given = _check_kind(value, api_version, named, kind, body, builtin=resource.builtin)
     try:
         obj, found = decoder(value, report=validation != "Ignore", body=text, repeated=bool(duplicates))
     except DecodeError as error:
         raise mishandled(given, kind, str(error)) from None
+    if len(body) > _SMALL:
+        check_extent(obj)  # with its defaults
     if validation != "Ignore":
         # Built-in kinds list repeated fields in their place among the findings, custom ones before all others.
         problems = found if resource.builtin and text is not None else [*duplicates, *found]
         strict(call, validation, problems, lambda problem: mishandled(given, kind, problem))
     return obj
+
+
+def check_extent(value: Any) -> None:
+    """Raise 413 for an object that could not be stored anyway, before it costs more: each item of two bytes may get
+    defaults and errors of its own. Managed fields do not count: most are dropped or merged.
+    """
+    try:
+        text = orjson.dumps(value)
+    except TypeError:
+        return  # nested too deeply for it, or with numbers that have no place in an object: decoding says so
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    managed = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    size = len(text) - (len(orjson.dumps(managed)) if managed else 0)
+    if size > status.OBJECT_LIMIT:
+        raise status.object_too_large(size)
+    if text.count(b"{") + text.count(b"[") > _MOST_PARTS and _parts(value) > _MOST_PARTS:
+        raise status.too_large(f"the object has more than {_MOST_PARTS} lists and maps. Split it or shorten it")
+
+
+def _parts(value: Any) -> int:
+    """How many lists and maps a value consists of."""
+    count, level = 0, [value]
+    while level:
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, (dict, list))
+        ]
+        count += len(level)
+    return count
 
 
 def strict(call: Call, validation: str, problems: Sequence[str], refuse: Callable[[str], ApiError]) -> None:

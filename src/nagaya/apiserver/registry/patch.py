@@ -14,7 +14,7 @@ from nagaya.apiserver.meta.decode_error import DecodeError
 from nagaya.apiserver.meta.status import ApiError, JsonObject
 from nagaya.apiserver.patch.door import PatchType, apply_patch, undecodable
 from nagaya.apiserver.registry.backend import Backend
-from nagaya.apiserver.registry.body import check_patched_kind, strict
+from nagaya.apiserver.registry.body import check_extent, check_patched_kind, strict
 from nagaya.apiserver.registry.call import Call
 from nagaya.apiserver.registry.outcome import Outcome
 from nagaya.apiserver.registry.system_metadata import metadata_of, place
@@ -66,6 +66,7 @@ def _change(backend: Backend, call: Call, form: PatchType, options: WriteOptions
         if live is None:
             raise status.not_found(resource.group_resource, call.name)
         patched, strict_errors = apply_patch(form, await copy(), body, resource.struct, lenient=validation == "Ignore")
+        check_extent(patched)
         problems = [*duplicates, *strict_errors]
         if form is PatchType.JSON:
             problems = [f"json patch {problem}" for problem in problems]
@@ -106,6 +107,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
             f"{type(body).__name__} into Go value of type map[string]interface {{}}"
         )
+    check_extent(body)
     subresource = call.subresource.name if call.subresource else ""
 
     async def produce(live: JsonObject | None, copy: Copy) -> JsonObject:
@@ -125,6 +127,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> Produce:
             raise status.bad_request(f"error strict decoding YAML: {duplicates[0]}")
         for problem in duplicates if validation == "Warn" else ():
             call.warn(problem)
+        check_extent(applied)
         try:
             new = resource.complete(applied) if resource.complete else resource.decoder(applied, report=False)[0]
         except DecodeError as error:
