@@ -19,11 +19,11 @@ class SelectorError(ValueError):
     """A selector that cannot be understood, in the API server's words."""
 
 
-_LONGEST: Final = 64 * 1024
+_LONGEST: Final = 256 * 1024
 
 
 def check_length(text: str) -> None:
-    """Raise SelectorError for a selector that nobody needs: it is read before anybody asks who sent it."""
+    """Raise SelectorError for a selector that is longer than anybody needs."""
     if len(text) > _LONGEST:
         raise SelectorError(f"the selector has {len(text)} characters; at most {_LONGEST} are read")
 
