@@ -58,6 +58,8 @@ RETRY: Final = 30.0
 """Seconds until what failed is tried again, and until a task is looked at whose host cannot tell."""
 STRAY_AGAIN: Final = 300.0
 """Seconds until it is looked whether a VM that nobody asked us to destroy is gone."""
+MOVED_AGAIN: Final = 60.0
+"""The same for one that another management API may be about to take over."""
 
 
 class ProxmoxVirtualMachines:
@@ -176,7 +178,8 @@ class ProxmoxVirtualMachines:
                 "Do not destroy the VM before you know that its cluster was not moved: the management API that it was "
                 "moved to takes the VM over, and this reservation is released then."
             )
-        return await self._tell(reservation, message=why, again=STRAY_AGAIN)
+        again = STRAY_AGAIN if reservation.status.phase in DELETED else MOVED_AGAIN
+        return await self._tell(reservation, message=why, again=again)
 
     def _task(self, key: Key, reservation: ProxmoxVirtualMachine, link: Link) -> TaskState | None:
         try:
