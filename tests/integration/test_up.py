@@ -266,3 +266,39 @@ def test_what_cannot_be_backed_up_or_restored_is_named(tmp_path: Path) -> None:
     assert foreign.returncode == 1
     assert str(tmp_path / "text") in foreign.stderr
     assert "Traceback" not in foreign.stderr + nothing.stderr
+
+
+@pytest.mark.long("starts Nagaya three times")
+def test_secrets_are_encrypted_on_the_disk_and_need_their_key(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", tmp_path / "backup.db"
+
+    def holding(text: bytes) -> list[Path]:
+        return [each for each in tmp_path.rglob("*") if each.is_file() and text in each.read_bytes()]
+
+    secrets = "/api/v1/namespaces/default/secrets"
+    with Up(data) as up:
+        for name, value in (("one", "correct-horse"), ("two", "battery-staple")):
+            up.ask("POST", secrets, {"metadata": {"name": name}, "stringData": {"password": value}})
+        up.ask("DELETE", f"{secrets}/two")
+        assert run("backup", str(file), "--data-dir", str(data)).returncode == 0
+        kept = up.ask("GET", f"{secrets}/one")["data"]["password"]
+        up.process.kill()  # what was written is in the log now
+        up.process.wait()
+    plain = (b"correct-horse", b"battery-staple", kept.encode(), b"YmF0dGVyeS1zdGFwbGU")
+    assert [each for text in plain for each in holding(text)] == []
+    assert holding(b"password") == []
+    (data / "state.key").rename(tmp_path / "mine")
+    refused = run("up", "--data-dir", str(data), "--listen", "127.0.0.1:0")
+    assert refused.returncode == 1
+    assert f"{data / 'state.key'}: it is missing, and Secrets are encrypted" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert run("restore", str(file), "--data-dir", str(tmp_path / "new")).returncode == 1
+    key = f"--encryption-key={tmp_path / 'mine'}"
+    restored = run("restore", str(file), "--data-dir", str(tmp_path / "new"), key)
+    assert restored.returncode == 0, restored.stderr
+    for folder in (data, tmp_path / "new"):
+        with Up(folder, key) as up:
+            assert up.ask("GET", f"{secrets}/one")["data"]["password"] == kept
+            assert up.stop() == 0
+        assert not (folder / "state.key").exists()
+    assert [each for text in plain for each in holding(text)] == []

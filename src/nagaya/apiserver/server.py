@@ -67,6 +67,7 @@ class Config:
     """How a server is set up. Without a data folder everything is in memory and gone with the process."""
 
     data_dir: Path | None = None
+    encryption_key: Path | None = None  # the key file for Secrets in it, instead of its own
     host: str = "127.0.0.1"
     port: int = 0
     hosts: Sequence[str] = ()  # further names and addresses for the serving certificate
@@ -170,7 +171,7 @@ class ApiServer:
             identity = identities.make(world.clock, hosts, config.authority)
             server = cls(config, world, Store(world.clock, contents=contents), identity)
         else:
-            store = await open_store(config.data_dir, world.clock)
+            store = await open_store(config.data_dir, world.clock, key=config.encryption_key)
             try:
                 identity = identities.load_or_make(config.data_dir / "pki", world.clock, hosts)
                 server = cls(config, world, store, identity)

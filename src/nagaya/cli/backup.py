@@ -37,9 +37,9 @@ _data_dir = click.option(
 def backup(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
     """Copy the management API's data into FILE, while it runs or not; - is standard output.
 
-    FILE holds every object, Secrets too, and is readable by you only. The certificate authority and the other keys
-    are not in it: they are in the folder `pki` of the data folder, never change, and should be kept once, in a safe
-    place. Nor is the data of hosted control planes: `nagaya tenant backup` keeps each.
+    FILE holds every object, Secrets too, which stay encrypted with the key in `state.key`. Neither that key nor the
+    certificate authority is in it: keep `state.key` and the folder `pki` of the data folder once, in a safe place
+    apart from FILE. Nor is the data of hosted control planes: `nagaya tenant backup` keeps each.
 
     \b
     Examples:
@@ -70,11 +70,19 @@ def backup(file: Path, data_dir: Path, force: bool, output: str | None) -> None:
 @_data_dir
 @click.option("--force", is_flag=True, help="Also if there is data already. It is moved aside, not deleted.")
 @click.option("--salvage", is_flag=True, help="Without FILE: keep what is intact in data that `nagaya up` refuses.")
+@click.option(
+    "--encryption-key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The key file with which Secrets are encrypted.  [default: DATA_DIR/state.key]",
+)
 @result_option
-def restore(file: Path | None, data_dir: Path, force: bool, salvage: bool, output: str | None) -> None:
+def restore(
+    file: Path | None, data_dir: Path, force: bool, salvage: bool, encryption_key: Path | None, output: str | None
+) -> None:
     """Put the backup in FILE in place of the management API's data; - is standard input.
 
-    `nagaya up` must not be running on it. Clients that watched notice that the history has a gap, and list again.
+    `nagaya up` must not be running on it, and the key file that Secrets were encrypted with must be there. Clients that
+    watched notice that the history has a gap, and list again.
 
     With --salvage there is no FILE: what is intact in damaged data becomes new data, and what is lost is listed. The
     damaged files are moved aside, not deleted. A recent backup is better: salvage is for when there is none.
@@ -96,10 +104,10 @@ def restore(file: Path | None, data_dir: Path, force: bool, salvage: bool, outpu
     try:
         restored: Restored
         if salvage:
-            restored = keep_intact(data_dir, SystemClock())
+            restored = keep_intact(data_dir, SystemClock(), key=encryption_key)
         elif file is not None:
             with _read(file) as place:
-                restored = put_back(place, data_dir, SystemClock(), force=force)
+                restored = put_back(place, data_dir, SystemClock(), force=force, key=encryption_key)
         else:
             raise click.UsageError("Name a FILE made by `nagaya backup`, or use --salvage if there is none.")
     except StorageError as error:

@@ -28,7 +28,7 @@ _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - to te
 
 
 async def start(
-    data_dir: Path, listen: tuple[str, int], audit: tuple[Path, str] | None
+    data_dir: Path, listen: tuple[str, int], audit: tuple[Path, str] | None, key: Path | None = None
 ) -> tuple[ApiServer, socket.socket]:
     """A server that is ready, and the socket that it is to listen on. Raises ClickException."""
     host, port = listen
@@ -37,7 +37,7 @@ async def start(
     loop = asyncio.get_running_loop()
     patience = loop.call_later(1.0, lambda: click.echo(f"Reading {data_dir} ..."))
     try:
-        return await ApiServer.start(_config(data_dir, host, sock.getsockname()[1], audit)), sock
+        return await ApiServer.start(_config(data_dir, host, sock.getsockname()[1], audit, key)), sock
     except Exception as error:
         sock.close()
         raise click.ClickException(_start_problem(data_dir, error)) from error
@@ -45,12 +45,13 @@ async def start(
         patience.cancel()
 
 
-def _config(data_dir: Path, host: str, port: int, audit: tuple[Path, str] | None) -> Config:
+def _config(data_dir: Path, host: str, port: int, audit: tuple[Path, str] | None, key: Path | None) -> Config:
     settings = None if audit is None else AuditSettings(audit[0], Level(audit[1]))
     addresses = _own_addresses()
     hosts = (socket.gethostname(), *addresses) if host in _EVERYWHERE else ()
     return Config(
         data_dir=data_dir,
+        encryption_key=key,
         host=host,
         port=port,
         hosts=hosts,

@@ -21,6 +21,7 @@ DEFAULT_PORT: Final = 6443
 _OF_THE_EMBEDDED: Final[Mapping[str, str]] = {
     "listen": "--listen",
     "write_kubeconfig": "--write-kubeconfig",
+    "encryption_key": "--encryption-key",
     "audit_log": "--audit-log",
     "audit_level": "--audit-level",
     "without_controllers": "--without-controllers",
@@ -58,6 +59,11 @@ _OF_CONTROLLERS: Final[Mapping[str, str]] = {
     "--write-kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where the administrator's kubeconfig goes, readable by you only.  [default: DATA_DIR/kubeconfig]",
+)
+@click.option(
+    "--encryption-key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The key file with which Secrets are encrypted.  [default: DATA_DIR/state.key, made if need be]",
 )
 @click.option(
     "--audit-log",
@@ -118,6 +124,7 @@ def up(
     data_dir: Path,
     listen: tuple[str, int],
     write_kubeconfig: Path | None,
+    encryption_key: Path | None,
     audit_log: Path | None,
     audit_level: str,
     without_controllers: bool,
@@ -182,6 +189,7 @@ def up(
         tenants_users=tenants_users,
         stop_tenants=stop_tenants,
         allowed=allowed,
+        encryption_key=encryption_key,
     )
     guest = None
     if demo:

@@ -54,6 +54,7 @@ class Settings:
     tenants_users: range = range(200_000, 265_536)
     stop_tenants: bool = False
     allowed: tuple[str, ...] = ()
+    encryption_key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ async def serve(settings: Settings, guest: Guest | None = None) -> None:
     _allow_many_files()
     signals = Signals()
     with _without_garbage_collection():
-        server, sock = await server_start.start(settings.data_dir, settings.listen, settings.audit)
+        server, sock = await server_start.start(
+            settings.data_dir, settings.listen, settings.audit, settings.encryption_key
+        )
     POLICY.refuse(*sock.getsockname()[:2])
     process = _Process(settings, server, guest)
     try:

@@ -117,6 +117,8 @@ async def test_a_database_of_another_user_is_refused(reachable: Path) -> None:
     os.chown(directory / "state.db", NOBODY, NOBODY)
     assert refusal_for_nobody(directory).startswith(f"DataNotPermitted: {directory / 'state.mark'}: cannot be read")
     os.chown(directory / "state.mark", NOBODY, NOBODY)
+    assert refusal_for_nobody(directory).startswith(f"DataNotPermitted: {directory / 'state.key'}: cannot be read")
+    os.chown(directory / "state.key", NOBODY, NOBODY)
     assert refusal_for_nobody(directory) == "open"
 
 

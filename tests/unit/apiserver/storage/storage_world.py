@@ -88,7 +88,7 @@ class _File(apsw.VFSFile):
 def as_after_a_kill(directory: Path, into: Path) -> Path:
     """A copy of the files of a running store, as a process that is killed at this moment leaves them."""
     into.mkdir(mode=0o700)
-    for name in ("state.db", "state.db-wal", "state.mark"):
+    for name in ("state.db", "state.db-wal", "state.mark", "state.key"):
         if (directory / name).exists():
             shutil.copyfile(directory / name, into / name)
     return into

@@ -24,15 +24,17 @@ async def open_store(
     *,
     check: bool = False,
     vfs: str | None = None,
+    key: Path | None = None,
 ) -> Store:
     """Open the data in a directory, or start with nothing if there is none. Raises `DataRefused` and changes nothing.
 
     `check` has the structure of the database checked even after a proper shutdown. `vfs` names the SQLite file system
-    layer to go through: the system's, unless a test puts its own in between.
+    layer to go through: the system's, unless a test puts its own in between. `key` names a key file instead of
+    `state.key`, which is made if need be.
     """
     retention = retention or Retention()
     loop = asyncio.get_running_loop()
-    opening = loop.run_in_executor(None, lambda: open_data(directory, clock, retention, check=check, vfs=vfs))
+    opening = loop.run_in_executor(None, lambda: open_data(directory, clock, retention, check=check, vfs=vfs, key=key))
     try:
         data = await asyncio.shield(opening)
     except asyncio.CancelledError:

@@ -73,6 +73,8 @@ class Database:
         self._frames: int | None = None  # of the log, that were acknowledged when it failed
         self._table_ids = dict(loaded.table_ids)
         self._next_table_id = max(self._table_ids.values(), default=0) + 1
+        assert loaded.keys is not None, "nothing is written without the keys"
+        self._keys = loaded.keys
         self._identity = loaded.identity
         self._compacted = loaded.contents.history.compacted
         self._digest = loaded.digest
@@ -222,6 +224,8 @@ class Database:
         value: bytes | None = event.result.value
         if deleted and event.previous is not None and value is event.previous.value:
             value = None
+        if value is not None:
+            value = self._keys.seal(event.table, key, revision, value)
         check = checksum(self._identity, event.table, revision, key, deleted, written_at, value)
         return revision, number, key, deleted, written_at, check, value
 

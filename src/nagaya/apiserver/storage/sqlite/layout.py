@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Final
 
 APPLICATION_ID: Final = 0x4E616779  # "Nagy", at a fixed place in the file's header
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
+UNENCRYPTED_SCHEMA: Final = 2
 OLDEST_SCHEMA: Final = 1  # that is still read, and brought up to date
 
 PAGE_SIZE: Final = 4096
 COMPACTED: Final = "compacted"
 IDENTITY: Final = "identity"
 DIGEST: Final = "digest"
+SCRUB: Final = "scrub"  # while plain text or an earlier key's may be left in free pages and the log
 REVISION_STEP: Final = (
     1_000_000_000  # more than a server writes between a backup and its restore; etcd advises the same
 )
@@ -45,7 +47,7 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHO
 class Files:
     """The names of a store's files in its directory."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, key: Path | None = None) -> None:
         self.directory = directory
         self.database = directory / "state.db"
         self.log = directory / "state.db-wal"
@@ -54,7 +56,12 @@ class Files:
         self.mark = directory / "state.mark"
         self.unfinished = directory / "state.db.new"
         self.restoring = directory / "state.db.restoring"
-        self.own = (self.database, self.log, self.index, self.lock, self.mark, self.unfinished, self.restoring)
+        self.makes_key = key is None
+        self.key = key or directory / "state.key"
+        self.own = (
+            *(self.database, self.log, self.index, self.lock, self.mark, self.unfinished, self.restoring),
+            directory / "state.key",
+        )
 
 
 def checksum(

@@ -17,8 +17,17 @@ from nagaya.apiserver.storage.errors import CorruptData
 from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
+from nagaya.apiserver.storage.sqlite.encryption import SEALED, Keys, is_sealed
 from nagaya.apiserver.storage.sqlite.failures import RESTORE
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, IDENTITY, added, checksum, seal
+from nagaya.apiserver.storage.sqlite.layout import (
+    COMPACTED,
+    DIGEST,
+    IDENTITY,
+    UNENCRYPTED_SCHEMA,
+    added,
+    checksum,
+    seal,
+)
 from nagaya.apiserver.storage.table import Table
 from nagaya.world import Clock
 
@@ -44,10 +53,20 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     garbage: list[int]
     identity: int
     digest: int
+    keys: Keys | None
+    stale: list[int]
+    """Rows that are to be encrypted anew."""
+    written_at: int
+    """When the newest of its rows was written."""
 
 
-def load(connection: apsw.Connection, path: Path, retention: Retention, clock: Clock) -> Loaded:
-    """Read everything. Raises `CorruptData` at the first row that is not what was written, and if any is missing."""
+def load(
+    connection: apsw.Connection, path: Path, retention: Retention, clock: Clock, keys: Keys | None = None
+) -> Loaded:
+    """Read everything. Raises `CorruptData` at the first row that is not what was written, and if any is missing.
+    Without keys, what is encrypted stays so: enough to see whether all is there.
+    """
+    encrypted = (connection.execute("PRAGMA user_version").get or 0) > UNENCRYPTED_SCHEMA
     facts: dict[str, int] = dict(connection.execute("SELECT name, value FROM facts"))
     if missing := {COMPACTED, IDENTITY, DIGEST} - facts.keys():
         raise CorruptData(path, f"it lacks the fact {', '.join(sorted(missing))}", RESTORE)
@@ -58,6 +77,8 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
     tables: dict[int, Table] = {number: contents.table(name) for number, name in names.items()}
     ages = _Ages(clock)
     garbage: list[int] = []
+    stale: list[int] = []
+    newest = 0
     rows = connection.execute(
         "SELECT revision, table_id, key, deleted, written_at, checksum, value FROM log ORDER BY revision"
     )
@@ -66,6 +87,15 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
         if table is None or check != checksum(identity, table.name, revision, key, deleted, written_at, value):
             raise CorruptData(path, f"row {revision} ({names.get(number)} {key!r}) is damaged", RESTORE)
         digest = added(digest, check)
+        newest = max(newest, written_at)
+        if value is not None and (table.name in SEALED or is_sealed(value)):
+            if encrypted and not is_sealed(value):
+                finding = f"row {revision} ({table.name} {key!r}) is damaged: it should be encrypted"
+                raise CorruptData(path, finding, RESTORE)
+            if keys is not None:
+                if not keys.wrote(table.name, value):
+                    stale.append(revision)
+                value = keys.open(path, table.name, key, revision, value)
         previous = table.records.get(key)
         if previous is not None:
             key = previous.key
@@ -74,7 +104,7 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
             table.records.pop(key, None)
         else:
             try:
-                labels = _labels(value)
+                labels = None if is_sealed(value) else _labels(value)
             except msgspec.DecodeError as error:
                 raise CorruptData(
                     path, f"row {revision} ({table.name} {key!r}) is damaged: {error}", RESTORE
@@ -95,7 +125,8 @@ def load(connection: apsw.Connection, path: Path, retention: Retention, clock: C
         raise CorruptData(path, "rows that were written are missing from it, or removed ones are there again", RESTORE)
     for table in tables.values():
         table.keys.extend(sorted(table.records))
-    return Loaded(contents, {name: number for number, name in names.items()}, garbage, identity, digest)
+    table_ids = {name: number for number, name in names.items()}
+    return Loaded(contents, table_ids, garbage, identity, digest, keys, stale, newest)
 
 
 def _deletion(revision: int, table: Table, key: str, previous: Record | None, value: bytes | None) -> Event:

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -26,6 +27,7 @@ from nagaya.apiserver.storage.errors import (
 )
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.encryption import FORMAT, keys_of
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import (
@@ -42,7 +44,7 @@ from nagaya.apiserver.storage.sqlite.layout import (
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
-from nagaya.apiserver.storage.sqlite.migration import initialise, migrate
+from nagaya.apiserver.storage.sqlite.migration import encrypt, initialise, migrate, scrub
 from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
 from nagaya.world import Clock
 
@@ -59,13 +61,15 @@ class OpenData:
     loaded: Loaded
 
 
-def open_data(directory: Path, clock: Clock, retention: Retention, *, check: bool, vfs: str | None) -> OpenData:
+def open_data(
+    directory: Path, clock: Clock, retention: Retention, *, check: bool, vfs: str | None, key: Path | None = None
+) -> OpenData:
     """Lock, verify and load a directory, making it first if need be. Raises `DataRefused`.
 
     Every start reads and checks every row. The structure of the file is checked as well (SQLite's quick_check) if the
     last process did not end properly, which a leftover write-ahead log shows, or if `check` asks for it.
     """
-    files = Files(directory)
+    files = Files(directory, key)
     prepare_directory(directory)
     lock = DataLock(files.lock)
     try:
@@ -146,6 +150,12 @@ def _create(files: Files, mark: Marked | None, vfs: str | None) -> None:
         raise DataNotPermitted(files.database, f"cannot be created ({error.strerror})", remedy) from error
 
 
+def has_sealed(connection: apsw.Connection) -> bool:
+    """Whether any row is encrypted: reads them all."""
+    found = connection.execute("SELECT 1 FROM log WHERE substr(value, 1, ?) = ? LIMIT 1", (len(FORMAT), FORMAT)).get
+    return found is not None
+
+
 def has_leftover_log(files: Files) -> bool:
     try:
         return files.log.stat().st_size > 0
@@ -166,7 +176,11 @@ def _connect_and_load(
                 _check_ending(connection, files, mark, finding)
                 check_database(connection, path, thorough=check or unclean)
                 migrated = migrate(connection, path, 0 if mark is None else mark.identity)
-                loaded = load(connection, path, retention, clock)
+                keys = keys_of(files, partial(has_sealed, connection))
+                loaded = load(connection, path, retention, clock, keys)
+                if encrypt(connection, loaded):
+                    loaded = load(connection, path, retention, clock, keys)
+                scrub(connection, path)
             revision = loaded.contents.revision
             if mark is not None or not migrated:
                 revision = _next_revision(files, revision, mark, unclean)

@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -24,6 +25,7 @@ from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.encryption import is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
@@ -31,7 +33,13 @@ from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
+from nagaya.apiserver.storage.sqlite.opening import (
+    check_database,
+    check_header,
+    create_database,
+    has_leftover_log,
+    has_sealed,
+)
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.world import Clock
 
@@ -55,13 +63,13 @@ class Salvaged(Restored):
     complete: bool
 
 
-def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False) -> Restored:
+def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False, key: Path | None = None) -> Restored:
     """Make a directory hold what a backup holds. No server may be running on it.
 
     If there is data already, `force` is needed, and that data is kept beside. Raises `DataRefused`; then the data is
     as it was.
     """
-    files = Files(directory)
+    files = Files(directory, key)
     if not backup.is_file():
         raise DataRefused(backup, "there is no such file", "Name a file made by `nagaya backup`")
     log = backup.with_name(f"{backup.name}-wal")
@@ -92,11 +100,11 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False)
         lock.release()
 
 
-def salvage(directory: Path, clock: Clock) -> Salvaged:
+def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvaged:
     """Make a directory hold what is intact in its own damaged files, which are kept beside. No server may be running
     on it. Raises `DataRefused`; then everything is as it was.
     """
-    files = Files(directory)
+    files = Files(directory, key)
     prepare_directory(directory)
     lock = DataLock(files.lock)
     try:
@@ -160,7 +168,14 @@ def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
         create_database(files.restoring, identity=intact.identity)
         connection = connect(files.restoring)
         try:
-            database = Database(connection, files.restoring, load(connection, files.restoring, Retention(), clock))
+            keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
+            loaded = load(connection, files.restoring, Retention(), clock, keys)
+            database = Database(connection, files.restoring, loaded)
+            for event in events:
+                assert event.record is not None
+                revision, stored = event.revision, event.record.value
+                value = keys.open(files.database, event.table, event.key, revision, stored)
+                event.record = Record(event.key, revision, value)
             database.commit(events, int(clock.now().timestamp()), intact.newest, ())
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         finally:
@@ -178,7 +193,7 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
             with reading(backup):
                 check_database(connection, backup, thorough=True)
                 migrate(connection, backup)
-                loaded = load(connection, backup, Retention(), clock)
+                loaded = load(connection, backup, Retention(), clock, keys_of(files, partial(has_sealed, connection)))
             mark = read_mark(files.mark)
             reserved = 0 if mark is None else mark.reserved
             revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP

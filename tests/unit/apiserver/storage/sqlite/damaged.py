@@ -34,7 +34,7 @@ class Killed:
         """The files in a fresh folder, some of them changed or left out."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=0o700)
-        for name in ("state.db", "state.db-wal", "state.mark"):
+        for name in ("state.db", "state.db-wal", "state.mark", "state.key"):
             given = changed.get(name.removeprefix("state.").replace("-", "_"), self.files.get(name))
             if given is not None:
                 (directory / name).write_bytes(given)

@@ -205,7 +205,7 @@ async def test_the_file_of_a_stopped_server_can_be_restored_like_a_backup(
     await store.close()
     other = tmp_path / "other"
     restored = restore(directory / "state.db", other, clock)
-    assert sorted(path.name for path in other.iterdir()) == ["state.db", "state.lock", "state.mark"]
+    assert sorted(path.name for path in other.iterdir()) == ["state.db", "state.key", "state.lock", "state.mark"]
     store = await open_store(other, clock)
     assert store.revision == restored.revision == seen + REVISION_STEP
     assert set(state(store)) == {"a"}
@@ -299,6 +299,7 @@ async def test_only_an_intact_backup_of_a_known_version_is_restored(
         assert (directory / "state.db").read_bytes() == before
         assert {path.name for path in directory.iterdir()} <= {
             "state.db",
+            "state.key",
             "state.lock",
             "state.mark",
             "state.db-wal",

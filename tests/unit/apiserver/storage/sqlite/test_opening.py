@@ -70,7 +70,7 @@ async def test_everything_is_there_again_after_a_proper_stop(directory: Path, cl
     gone = await store.put("secrets", "c", encoded("c", 3), expected=ABSENT)
     tombstone = await store.delete("secrets", "c")
     await store.close()
-    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock", "state.mark"]
+    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.key", "state.lock", "state.mark"]
 
     store = await open_store(directory, clock)
     assert store.revision == tombstone.revision
@@ -303,7 +303,7 @@ async def test_a_newer_schema_is_refused(directory: Path, clock: ManualClock) ->
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     refusal = await refused(directory, clock, NewerData)
-    assert "newer version of Nagaya (schema 7; this one knows 2)" in refusal.finding
+    assert "newer version of Nagaya (schema 7; this one knows 3)" in refusal.finding
 
 
 async def test_a_newer_schema_that_is_still_in_the_log_is_refused(
@@ -460,7 +460,7 @@ async def test_a_creation_that_was_interrupted_is_started_over(directory: Path, 
     (directory / "state.db.new").write_bytes(b"unfinished")
     (directory / "state.db.new-wal").write_bytes(b"unfinished")
     await filled(directory, clock, 1)
-    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.lock", "state.mark"]
+    assert sorted(path.name for path in directory.iterdir()) == ["state.db", "state.key", "state.lock", "state.mark"]
 
 
 async def test_the_file_says_whose_it_is(directory: Path, clock: ManualClock) -> None:

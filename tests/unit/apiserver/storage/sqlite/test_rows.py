@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zlib
 from pathlib import Path
 
@@ -90,6 +91,8 @@ async def test_rows_that_are_not_where_they_were_written_are_refused(
     change(directory, statement)
     with pytest.raises(CorruptData):
         await open_store(directory, clock)
+    (tmp_path / "other").mkdir(mode=0o700)
+    shutil.copy(directory / "state.key", tmp_path / "other")
     with pytest.raises(CorruptData, match="This backup cannot be used"):
         restore(directory / "state.db", tmp_path / "other", clock)
 
@@ -159,7 +162,7 @@ async def test_data_of_the_first_schema_is_brought_up_to_date(directory: Path, c
         assert [event.revision for event in store.watch(None, 4).poll()] == [5, 6]
         await store.close()
     connection = apsw.Connection(str(directory / "state.db"))
-    assert connection.execute("PRAGMA user_version").get == 2
+    assert connection.execute("PRAGMA user_version").get == 3
     connection.close()
     change(directory, "UPDATE log SET table_id = 3 - table_id WHERE revision = 5")
     with pytest.raises(CorruptData):
