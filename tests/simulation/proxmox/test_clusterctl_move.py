@@ -141,7 +141,7 @@ def test_gc_finds_nothing_to_destroy_at_any_plane_while_a_cluster_moves_there_an
     play(main())
 
 
-@pytest.mark.parametrize("stop_before", ["delete", "resume"])
+@pytest.mark.parametrize("stop_before", [pytest.param("delete", marks=pytest.mark.exhaustive), "resume"])
 def test_while_a_move_is_interrupted_nobody_destroys_anything(stop_before: str) -> None:
     """Before the source has given its objects up, both planes have them; afterwards nobody looks after the cluster."""
 
@@ -169,7 +169,13 @@ def test_while_a_move_is_interrupted_nobody_destroys_anything(stop_before: str) 
     play(main())
 
 
-@pytest.mark.parametrize("copied", [True, False], ids=["reservations are copied", "reservations stay"])
+@pytest.mark.parametrize(
+    "copied",
+    [
+        pytest.param(True, id="reservations are copied", marks=pytest.mark.exhaustive),
+        pytest.param(False, id="reservations stay"),
+    ],
+)
 def test_a_cluster_moves_back_past_reservations_that_were_left_though_their_vmids_are_others_now(copied: bool) -> None:
     async def main() -> None:
         async with town(Shop(1, 2)) as first, second_town(first) as second:
@@ -216,7 +222,7 @@ async def plane(here: Town) -> str:
     return await identity(here.client)
 
 
-@pytest.mark.parametrize("upgraded", ["both", "target"])
+@pytest.mark.parametrize("upgraded", ["both", pytest.param("target", marks=pytest.mark.exhaustive)])
 def test_vms_of_an_earlier_version_are_marked_by_the_plane_that_has_their_machines(upgraded: str) -> None:
     """They were moved before the upgrade: both planes have reservations with the uid of the marker."""
 
