@@ -10,9 +10,11 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+
+from cryptography import x509
 
 from nagaya.pki import certificates, files, keys, kubeconfig
 from nagaya.pki.authority import CertificateAuthority
@@ -22,6 +24,8 @@ from nagaya.pki.usages import Usage
 from nagaya.world import Clock
 
 _RENEW_BEFORE: Final = timedelta(days=30)
+_PAST: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""A moment before any at which this program runs. An authority that is made by a wrong clock is valid from then on."""
 _NAMES: Final = (
     "localhost",
     "kubernetes",
@@ -80,6 +84,7 @@ def load_or_make(folder: Path, clock: Clock, hosts: Sequence[str] = ()) -> Ident
     for path in (folder, *folder.glob("*.key")):
         files.keep_private(path)
     authority = _authority(folder, clock)
+    _check_clock(folder / "ca.crt", authority.certificate, clock.now())
     token_key = _token_key(folder)
     serving = _pair(folder, "apiserver", clock, hosts) or _written(
         folder, "apiserver", _serving(authority, clock, hosts)
@@ -96,11 +101,26 @@ def _authority(folder: Path, clock: Clock) -> CertificateAuthority:
         except (OSError, ValueError) as error:
             remedy = "Put both files back from a backup: every client trusts this authority."
             raise ValueError(f"{certificate} and {key.name}: {error}. {remedy}") from error
-    made = CertificateAuthority.create("nagaya", clock)
+    made = CertificateAuthority.create("nagaya", clock, around=_PAST)
     # The key first: a certificate without its key would be taken for a damaged pair.
     files.write_atomically(key, made.key_pem)
     files.write_atomically(certificate, made.certificate_pem, 0o644)
     return made
+
+
+def _check_clock(path: Path, authority: x509.Certificate, now: datetime) -> None:
+    """Refuse a clock by which nobody would trust the authority. It is never replaced because of one."""
+    start, end = authority.not_valid_before_utc, authority.not_valid_after_utc
+    if start <= now < end:
+        return
+    wrong = f"{(start - now).days} days behind its first" if now < start else f"{(now - end).days} days past its last"
+    remedy = "Nothing was changed. Set the clock (`timedatectl set-ntp true`) and start again"
+    if now >= end:
+        remedy += "; if it is right, move the folder away: every kubeconfig and token has to be replaced then"
+    raise ValueError(
+        f"{path}: the authority is valid from {start:%Y-%m-%d} to {end:%Y-%m-%d}, and the clock of this machine says "
+        f"{now:%Y-%m-%d %H:%M} UTC, {wrong} day. {remedy}."
+    )
 
 
 def _token_key(folder: Path) -> PrivateKey:
@@ -124,15 +144,13 @@ def _pair(folder: Path, name: str, clock: Clock, hosts: Sequence[str]) -> tuple[
         matches = keys.load(key).public_key() == certificate.public_key()
     except (OSError, ValueError):
         return None
-    fresh = certificate.not_valid_after_utc - _RENEW_BEFORE > clock.now()
+    fresh = certificate.not_valid_before_utc <= clock.now() < certificate.not_valid_after_utc - _RENEW_BEFORE
     if not matches or not fresh or not set(hosts) <= _hosts_in(certificate):
         return None
     return text, key
 
 
 def _hosts_in(certificate: Any) -> set[str]:
-    from cryptography import x509
-
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -149,12 +167,12 @@ def _written(folder: Path, name: str, pair: tuple[bytes, bytes]) -> tuple[bytes,
 
 def _serving(authority: CertificateAuthority, clock: Clock, hosts: Sequence[str]) -> tuple[bytes, bytes]:
     names, addresses = split_hosts([*_NAMES, *hosts])
-    spec = CertificateSpec("kube-apiserver", (), (Usage.SERVER_AUTH,), names, addresses)
+    spec = CertificateSpec("kube-apiserver", (), (Usage.SERVER_AUTH,), names, addresses, since_authority=True)
     certificate, key = authority.issue_pair(spec, clock)
     return certificates.to_pem(certificate), keys.to_pem(key)
 
 
 def _admin(authority: CertificateAuthority, clock: Clock) -> tuple[bytes, bytes]:
-    spec = CertificateSpec("nagaya-admin", ("system:masters",))
+    spec = CertificateSpec("nagaya-admin", ("system:masters",), since_authority=True)
     certificate, key = authority.issue_pair(spec, clock)
     return certificates.to_pem(certificate), keys.to_pem(key)

@@ -33,7 +33,7 @@ class InProcessTransport(HandlerTransport):
     ) -> None:
         super().__init__(self._serve, {"user-agent": user_agent})
         self._server = server
-        self._spec = CertificateSpec(user, groups, validity=_VALIDITY)
+        self._spec = CertificateSpec(user, groups, validity=_VALIDITY, since_authority=True)
         self._certificate = b""
         self._renew_at: datetime | None = None
 

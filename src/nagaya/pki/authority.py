@@ -44,11 +44,15 @@ class CertificateAuthority:
         key: PrivateKey | None = None,
         organizations: Sequence[str] = (),
         validity: timedelta = AUTHORITY_VALIDITY,
+        around: datetime | None = None,
     ) -> CertificateAuthority:
-        """A new self-signed authority, with a new ECDSA P-256 key unless one is given."""
+        """A new self-signed authority, with a new ECDSA P-256 key unless one is given. It is valid at least from
+        `around`, and for as long after it, whatever the clock says.
+        """
         key = key or keys.generate()
         name = certificates.subject_name(common_name, organizations)
         now = clock.now().replace(microsecond=0)
+        around = around or now
         usage = key_usage((Usage.DIGITAL_SIGNATURE, Usage.KEY_ENCIPHERMENT, Usage.CERT_SIGN))
         assert usage is not None
         builder = (
@@ -57,8 +61,8 @@ class CertificateAuthority:
             .issuer_name(name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - BACKDATE)
-            .not_valid_after(now + validity)
+            .not_valid_before(min(now - BACKDATE, around))
+            .not_valid_after(max(now, around) + validity)
             .add_extension(usage, critical=True)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -107,6 +111,8 @@ class CertificateAuthority:
         subject = certificates.subject_name(spec.common_name, spec.organizations)
         names = certificates.alternative_names(spec.dns_names, spec.ip_addresses)
         start, end = self._lifetime(spec.validity, clock.now())
+        if spec.since_authority:
+            start = self.certificate.not_valid_before_utc
         return self._sign(subject, public_key, names, usages, start, end)
 
     def issue_pair(
@@ -137,7 +143,8 @@ class CertificateAuthority:
         return self._sign(request.subject, request.public_key, request.alternative_names, wanted, start, end)
 
     def _lifetime(self, validity: timedelta, now: datetime) -> tuple[datetime, datetime]:
-        now = now.replace(microsecond=0)
+        # By a clock that is behind the authority, it lasts from the authority's first day.
+        now = max(now.replace(microsecond=0), self.certificate.not_valid_before_utc)
         limit = self.certificate.not_valid_after_utc
         if now >= limit:
             raise ValueError(f"the signer has expired: NotAfter={limit:%Y-%m-%dT%H:%M:%SZ}")

@@ -38,6 +38,9 @@ class CertificateSpec:
     dns_names: tuple[str, ...] = ()
     ip_addresses: tuple[str, ...] = ()
     validity: timedelta = LEAF_VALIDITY
+    since_authority: bool = False
+    """Whether it is as old as its authority, as kubeadm has it: a certificate that was issued by a clock that was ahead
+    is good all the same when the clock is right again."""
 
 
 def split_hosts(hosts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -35,6 +35,7 @@ class Cause(StrEnum):
     """Why a certificate is replaced."""
 
     EXPIRY = "Expiry"
+    CLOCK = "Clock"
     AUTHORITY = "Authority"
     KEY = "Key"
     SUBJECT = "Subject"
@@ -80,6 +81,10 @@ def renewal(
         return Renewal(Cause.USAGES, f"The certificate {subject} may not be used for all that it shall be used for.")
     if difference:
         return Renewal(Cause.NAMES, f"The certificate {subject} {difference}.")
+    start = certificate.not_valid_before_utc
+    if issuer.not_valid_before_utc <= now < start:
+        # Issued by a clock that was ahead: one from now on is good at once.
+        return Renewal(Cause.CLOCK, f"The certificate {subject} is not valid before {start:%Y-%m-%d at %H:%M} UTC.")
     due = renewal_time(certificate, issuer, spec, share)
     if due is not None and now >= due and _end(issuer, spec, now) > certificate.not_valid_after_utc:
         end = certificate.not_valid_after_utc

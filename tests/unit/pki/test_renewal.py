@@ -141,3 +141,31 @@ def test_a_renewed_certificate_needs_no_renewal_and_lasts_longer(
         renewed = AUTHORITY.issue(spec, KEY.public_key(), second)
         assert renewed.not_valid_after_utc > certificate.not_valid_after_utc
         assert renewal(renewed, KEY.public_key(), spec, trusted, second.now(), share) is None
+
+
+def test_a_certificate_that_a_clock_ahead_issued_is_replaced_when_the_clock_is_right_again() -> None:
+    ahead = NOW + timedelta(days=370)
+    early = AUTHORITY.issue(SPEC, KEY.public_key(), Moment(ahead))
+    found = renewal(early, KEY.public_key(), SPEC, [AUTHORITY.certificate], NOW)
+    assert found is not None
+    assert found.cause is Cause.CLOCK
+    assert "is not valid before 2027-11-06" in found.sentence
+    again = AUTHORITY.issue(SPEC, KEY.public_key(), Moment(NOW))
+    assert renewal(again, KEY.public_key(), SPEC, [AUTHORITY.certificate], NOW) is None
+
+
+def test_nothing_is_renewed_by_a_clock_that_is_behind_its_authority() -> None:
+    for behind in (NOW - timedelta(days=3650), datetime(1970, 1, 1, tzinfo=UTC)):
+        assert renewal(MADE, KEY.public_key(), SPEC, [AUTHORITY.certificate], behind) is None
+        issued = AUTHORITY.issue(SPEC, KEY.public_key(), Moment(behind))
+        assert issued.not_valid_before_utc == AUTHORITY.certificate.not_valid_before_utc
+        assert renewal(issued, KEY.public_key(), SPEC, [AUTHORITY.certificate], behind) is None
+
+
+def test_one_that_is_as_old_as_its_authority_is_good_whenever_it_is_issued() -> None:
+    spec = replace(SPEC, since_authority=True)
+    for jump in (-400, 0, 370, 2000):
+        issued = AUTHORITY.issue(spec, KEY.public_key(), Moment(NOW + timedelta(days=jump)))
+        assert issued.not_valid_before_utc == AUTHORITY.certificate.not_valid_before_utc
+        if jump > 0:
+            assert renewal(issued, KEY.public_key(), spec, [AUTHORITY.certificate], NOW) is None

@@ -84,10 +84,6 @@ class NewerData(DataRefused):
     """The file was written by a newer version of this program."""
 
 
-class KeyRefused(DataRefused):
-    """The key file is not the one that data is encrypted with."""
-
-
 class DataInUse(DataRefused):
     """Another process works on the same data."""
 

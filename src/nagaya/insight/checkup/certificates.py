@@ -41,6 +41,7 @@ class Expiry:
     what: str
     ends: datetime
     remedy: str = ""
+    starts: datetime | None = None
 
 
 async def secrets_of(client: Client, namespace: str, cluster: str) -> tuple[list[Expiry], list[str]]:
@@ -56,21 +57,21 @@ async def secrets_of(client: Client, namespace: str, cluster: str) -> tuple[list
             unread.append(str(error))
             continue
         try:
-            found.append(Expiry(f"Secret {name}", _ends(secret, purpose), _renewal(namespace, cluster, purpose)))
+            starts, ends = _validity(secret, purpose)
+            found.append(Expiry(f"Secret {name}", ends, _renewal(namespace, cluster, purpose), starts))
         except ValueError as error:
             unread.append(f"Secret {namespace}/{name}: {error}")
     return found, unread
 
 
-def _ends(secret: ClusterSecret, purpose: Purpose) -> datetime:
+def _validity(secret: ClusterSecret, purpose: Purpose) -> tuple[datetime, datetime]:
     key = VALUE if purpose is Purpose.KUBECONFIG else CERTIFICATE
     try:
         content = base64.b64decode(secret.data.get(key, ""), validate=True)
     except binascii.Error:
         raise ValueError(f"{key} is not Base64") from None
-    if purpose is Purpose.KUBECONFIG:
-        return kubeconfig.read(content).certificate.not_valid_after_utc
-    return min(each.not_valid_after_utc for each in pki.load(content))
+    found = [kubeconfig.read(content).certificate] if purpose is Purpose.KUBECONFIG else pki.load(content)
+    return max(each.not_valid_before_utc for each in found), min(each.not_valid_after_utc for each in found)
 
 
 def _renewal(namespace: str, cluster: str, purpose: Purpose) -> str:
@@ -115,6 +116,9 @@ def check(subject: Subject, expiries: Iterable[Expiry], unread: Iterable[str], n
     every, refused = sorted(expiries, key=lambda each: each.ends), list(unread)
     if not every:
         return subject.unchecked(CHECK, refused[0]) if refused else None
+    if early := next((each for each in every if each.starts is not None and each.starts > now), None):
+        told = f"{early.what} is not valid before {early.starts:%Y-%m-%d}: a clock that was ahead made it, or this one"
+        return subject.problem(CHECK, f"{told} is behind.", "timedatectl   # on the machine of the management API")
     soon = [each for each in every if each.ends - now < SOON]
     if not soon:
         rest = f" Not read: {refused[0]}" if refused else ""

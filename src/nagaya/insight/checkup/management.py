@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -49,6 +49,8 @@ class Seen:
     """Why not."""
     unready: str = ""
     """Which of its own checks fail, and why."""
+    behind: timedelta = timedelta()
+    """How far its clock is behind the newest of its definitions."""
 
     def now(self, clock: Clock) -> datetime:
         """The time by the clock of the API, which dates objects."""
@@ -71,7 +73,10 @@ async def look(client: Client, server: str, clock: Clock) -> Seen:
         listed = (await client.list(DEFINITIONS)).items
     except ApiError as error:
         return Seen(server, version, skew, None, str(error), unready)
-    return Seen(server, version, skew, {each.metadata.name: each for each in listed}, unready=unready)
+    seen = Seen(server, version, skew, {each.metadata.name: each for each in listed}, unready=unready)
+    now = seen.now(clock)
+    newest = max((each.metadata.creation_timestamp or now for each in listed), default=now)
+    return replace(seen, behind=newest - now)
 
 
 async def _failed_checks(client: Client) -> str:
@@ -109,12 +114,15 @@ def findings(seen: Seen) -> list[Finding]:
 
 def clock(seen: Seen) -> Finding:
     """Whether two machines agree on the time: leases, certificates and ages go by it."""
+    remedy = "timedatectl set-ntp true   # on the machine whose clock is wrong"
+    if seen.behind.days:
+        told = f"It is {seen.behind.days} days behind the newest of its definitions: it is wrong, or was."
+        return SUBJECT.problem("clock", f"{told} Certificates and tokens from then are not valid yet.", remedy)
     if seen.skew is None:
         return SUBJECT.unchecked("clock", "Its answers have no date.")
     if abs(seen.skew) <= SKEW:
         return SUBJECT.ok("clock", f"Within {SKEW:.0f} s of this machine's.")
     told = f"It is {abs(seen.skew):.0f} s {'ahead of' if seen.skew > 0 else 'behind'} this machine's."
-    remedy = "timedatectl set-ntp true   # on the machine whose clock is wrong"
     if abs(seen.skew) <= TOO_FAR:
         return SUBJECT.warning("clock", told, remedy)
     return SUBJECT.problem("clock", f"{told} Certificates may be refused as not valid yet.", remedy)

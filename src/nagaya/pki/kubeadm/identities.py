@@ -32,7 +32,7 @@ class Identity:
     def spec(self, validity: timedelta = LEAF_VALIDITY) -> CertificateSpec:
         """What its client certificate says."""
         usages = (Usage.DIGITAL_SIGNATURE, Usage.KEY_ENCIPHERMENT, Usage.CLIENT_AUTH)
-        return CertificateSpec(self.user, self.groups, usages, validity=validity)
+        return CertificateSpec(self.user, self.groups, usages, validity=validity, since_authority=True)
 
 
 ADMIN: Final = Identity("admin.conf", "kubernetes-admin", (CLUSTER_ADMINS,))

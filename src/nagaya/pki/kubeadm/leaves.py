@@ -45,7 +45,8 @@ class Leaf:
         if not common_name:
             raise ValueError(f"certificate {self.name} is named after its machine, and no machine is given")
         names = self.names(inputs)
-        return CertificateSpec(common_name, (), self.usages, names.dns_names, names.ip_addresses, inputs.leaf_validity)
+        hosts = names.dns_names, names.ip_addresses
+        return CertificateSpec(common_name, (), self.usages, *hosts, inputs.leaf_validity, since_authority=True)
 
 
 API_SERVER: Final = Leaf("apiserver", CLUSTER, "kube-apiserver", _SERVER, api_server_names)

@@ -99,3 +99,11 @@ def test_secrets_are_read_for_what_is_in_them() -> None:
     assert found[1].remedy == "kubectl delete -n default secret demo-kubeconfig"
     assert len(unread) == 1
     assert "Secret default/demo-etcd" in unread[0]
+
+
+def test_one_that_is_not_valid_yet_is_a_problem() -> None:
+    early = Expiry("Secret demo-ca", NOW + timedelta(days=4000), "renew", NOW + timedelta(days=370))
+    found = check(SUBJECT, [ends(300), early], (), NOW)
+    assert found is not None
+    assert found.standing is Standing.PROBLEM
+    assert found.evidence.startswith("Secret demo-ca is not valid before 2027-03-06: a clock that was ahead")

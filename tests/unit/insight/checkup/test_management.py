@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.crd import render
 from nagaya.api.untyped import Untyped
 from nagaya.insight.checkup.finding import Finding, Standing
-from nagaya.insight.checkup.management import Seen, clock, findings, kinds, skew_of
+from nagaya.insight.checkup.management import Seen, clock, findings, kinds, look, skew_of
+from nagaya.kube.transport import Answer
 
 BEFORE = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -115,3 +117,24 @@ def test_a_clock_that_differs_is_told(skew: float | None, standing: Standing, wo
 )
 def test_dates_are_of_some_moment_between_question_and_answer(date: str, skew: float | None) -> None:
     assert skew_of(date, BEFORE, BEFORE + timedelta(seconds=2)) == skew
+
+
+def test_a_clock_that_is_behind_what_it_dated_is_a_problem() -> None:
+    found = clock(Seen("https://plane", "v1.36.3", 0.0, behind=timedelta(days=370, hours=2)))
+    assert found.standing is Standing.PROBLEM
+    assert "370 days behind the newest of its definitions" in found.evidence
+    assert clock(Seen("https://plane", "v1.36.3", 0.0, behind=timedelta(hours=2))).standing is Standing.OK
+
+
+async def test_the_age_of_definitions_shows_that_a_clock_is_behind() -> None:
+    class Answers:
+        async def raw(self, *_: Any, **__: Any) -> Answer:
+            return Answer(200, {"date": "Sun, 01 Mar 2026 12:00:00 GMT"}, b'{"gitVersion": "v1.36.3"}')
+
+        async def list(self, _: Any) -> Any:
+            made = {"metadata": {"name": "x", "creationTimestamp": "2027-03-06T12:00:00Z"}}
+            return SimpleNamespace(items=[Untyped(made)])
+
+    moment = SimpleNamespace(now=lambda: BEFORE)
+    seen = await look(Answers(), "https://plane", moment)  # type: ignore[arg-type] # as much as is asked
+    assert seen.behind == timedelta(days=370)

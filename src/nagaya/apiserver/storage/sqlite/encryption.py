@@ -19,10 +19,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+import apsw
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from nagaya.apiserver.storage.errors import CorruptData, DataNotPermitted, KeyRefused
+from nagaya.apiserver.storage.errors import CorruptData, DataNotPermitted, DataRefused
 from nagaya.apiserver.storage.sqlite.failures import RESTORE
 from nagaya.apiserver.storage.sqlite.files import close_to_others
 from nagaya.apiserver.storage.sqlite.layout import Files
@@ -62,7 +63,7 @@ class Keys:
         return FORMAT + self._first + nonce + encrypted
 
     def open(self, path: Path, table: str, key: str, revision: int, stored: bytes) -> bytes:
-        """The value of what is stored in a file. Raises KeyRefused or CorruptData."""
+        """The value of what is stored in a file. Raises DataRefused."""
         if not is_sealed(stored):
             return stored
         cipher = self._ciphers.get(stored[_ID])
@@ -70,7 +71,7 @@ class Keys:
             held = ", ".join(each.hex() for each in self._ciphers)
             finding = f"it does not hold the key {stored[_ID].hex()} of {table} {key!r} in {path}, only {held}"
             remedy = "Nothing was changed. Add the line with that key, from your copy of the key file, below the others"
-            raise KeyRefused(self.path, finding, remedy)
+            raise DataRefused(self.path, finding, remedy)
         try:
             return cipher.decrypt(stored[_NONCE], stored[_NONCE.stop :], _place(table, key, revision))
         except (InvalidTag, ValueError) as error:
@@ -87,8 +88,14 @@ def is_sealed(stored: bytes | None) -> bool:
     return stored is not None and stored.startswith(FORMAT)
 
 
+def has_sealed(connection: apsw.Connection) -> bool:
+    """Whether any row is encrypted. Reads them all."""
+    rows = connection.execute("SELECT 1 FROM log WHERE substr(value, 1, ?) = ? LIMIT 1", (len(FORMAT), FORMAT))
+    return rows.get is not None
+
+
 def keys_of(files: Files, has_sealed: Callable[[], bool]) -> Keys:
-    """The keys of a store. Its own key file is made if it is missing and nothing is encrypted yet. Raises KeyRefused,
+    """The keys of a store. Its own key file is made if it is missing and nothing is encrypted yet. Raises DataRefused,
     or OSError.
     """
     path = files.key
@@ -96,7 +103,7 @@ def keys_of(files: Files, has_sealed: Callable[[], bool]) -> Keys:
         if has_sealed():
             finding = "it is missing, and Secrets are encrypted with the key in it"
             remedy = "Nothing was changed. Put it back from your copy, or name the key file with --encryption-key"
-            raise KeyRefused(path, finding, remedy)
+            raise DataRefused(path, finding, remedy)
         write_atomically(path, base64.b64encode(os.urandom(_KEY_BYTES)) + b"\n")
     try:
         close_to_others(path if files.makes_key else path.resolve(strict=True))
@@ -111,7 +118,7 @@ def keys_of(files: Files, has_sealed: Callable[[], bool]) -> Keys:
         keys = []
     if not keys or any(len(key) != _KEY_BYTES for key in keys):
         remedy = "Put it back from your copy. `head -c 32 /dev/urandom | base64` makes a key for new data"
-        raise KeyRefused(path, "not every line is a key (32 bytes in Base64), or there is none", remedy)
+        raise DataRefused(path, "not every line is a key (32 bytes in Base64), or there is none", remedy)
     return Keys(path, keys)
 
 

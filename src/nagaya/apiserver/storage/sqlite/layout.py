@@ -17,7 +17,7 @@ from typing import Final
 
 APPLICATION_ID: Final = 0x4E616779  # "Nagy", at a fixed place in the file's header
 SCHEMA_VERSION: Final = 3
-UNENCRYPTED_SCHEMA: Final = 2
+UNENCRYPTED: Final = 2
 OLDEST_SCHEMA: Final = 1  # that is still read, and brought up to date
 
 PAGE_SIZE: Final = 4096

@@ -19,15 +19,7 @@ from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.encryption import SEALED, Keys, is_sealed
 from nagaya.apiserver.storage.sqlite.failures import RESTORE
-from nagaya.apiserver.storage.sqlite.layout import (
-    COMPACTED,
-    DIGEST,
-    IDENTITY,
-    UNENCRYPTED_SCHEMA,
-    added,
-    checksum,
-    seal,
-)
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, IDENTITY, UNENCRYPTED, added, checksum, seal
 from nagaya.apiserver.storage.table import Table
 from nagaya.world import Clock
 
@@ -57,7 +49,7 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     stale: list[int]
     """Rows that are to be encrypted anew."""
     written_at: int
-    """When the newest of its rows was written."""
+    """When the newest row was written, in seconds since 1970; 0 if there is none."""
 
 
 def load(
@@ -66,7 +58,7 @@ def load(
     """Read everything. Raises `CorruptData` at the first row that is not what was written, and if any is missing.
     Without keys, what is encrypted stays so: enough to see whether all is there.
     """
-    encrypted = (connection.execute("PRAGMA user_version").get or 0) > UNENCRYPTED_SCHEMA
+    encrypted = (connection.execute("PRAGMA user_version").get or 0) > UNENCRYPTED
     facts: dict[str, int] = dict(connection.execute("SELECT name, value FROM facts"))
     if missing := {COMPACTED, IDENTITY, DIGEST} - facts.keys():
         raise CorruptData(path, f"it lacks the fact {', '.join(sorted(missing))}", RESTORE)
@@ -87,7 +79,7 @@ def load(
         if table is None or check != checksum(identity, table.name, revision, key, deleted, written_at, value):
             raise CorruptData(path, f"row {revision} ({names.get(number)} {key!r}) is damaged", RESTORE)
         digest = added(digest, check)
-        newest = max(newest, written_at)
+        newest = written_at
         if value is not None and (table.name in SEALED or is_sealed(value)):
             if encrypted and not is_sealed(value):
                 finding = f"row {revision} ({table.name} {key!r}) is damaged: it should be encrypted"

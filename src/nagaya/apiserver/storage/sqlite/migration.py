@@ -23,7 +23,7 @@ from nagaya.apiserver.storage.sqlite.layout import (
     IDENTITY,
     SCHEMA_VERSION,
     SCRUB,
-    UNENCRYPTED_SCHEMA,
+    UNENCRYPTED,
     added,
     checksum,
     seal,
@@ -33,18 +33,12 @@ from nagaya.apiserver.storage.sqlite.loading import Loaded
 _LOG = logging.getLogger(__name__)
 
 
-def initialise(
-    connection: apsw.Connection,
-    compacted: int = 0,
-    digest: int = 0,
-    identity: int = 0,
-    version: int = SCHEMA_VERSION,
-) -> int:
+def initialise(connection: apsw.Connection, compacted: int = 0, digest: int = 0, identity: int = 0) -> int:
     """Give a database its facts, and an identity if it has none. Returns the identity."""
     identity = identity or secrets.randbits(62) + 1
     facts = {COMPACTED: compacted, IDENTITY: identity, DIGEST: added(digest, seal(identity, compacted))}
     connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
-    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     return identity
 
 
@@ -67,7 +61,8 @@ def migrate(connection: apsw.Connection, path: Path, identity: int = 0) -> bool:
             digest = added(digest, check)
             updates.append((check, revision))
         connection.executemany("UPDATE log SET checksum = ? WHERE revision = ?", updates)
-        initialise(connection, _compacted(connection, path), digest, identity, UNENCRYPTED_SCHEMA)
+        initialise(connection, _compacted(connection, path), digest, identity)
+        connection.execute(f"PRAGMA user_version = {UNENCRYPTED}")
     return True
 
 

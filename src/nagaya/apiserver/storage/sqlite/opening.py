@@ -12,6 +12,7 @@ import contextlib
 import logging
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from nagaya.apiserver.storage.errors import (
 )
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, connect
-from nagaya.apiserver.storage.sqlite.encryption import FORMAT, keys_of
+from nagaya.apiserver.storage.sqlite.encryption import has_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import (
@@ -50,6 +51,8 @@ from nagaya.world import Clock
 
 _MAGIC = b"SQLite format 3\x00"
 _LOG = logging.getLogger(__name__)
+_BEHIND = timedelta(days=1)
+_AHEAD = timedelta(days=60)  # a plane may have been off for some time
 
 
 @dataclass(slots=True)
@@ -150,12 +153,6 @@ def _create(files: Files, mark: Marked | None, vfs: str | None) -> None:
         raise DataNotPermitted(files.database, f"cannot be created ({error.strerror})", remedy) from error
 
 
-def has_sealed(connection: apsw.Connection) -> bool:
-    """Whether any row is encrypted: reads them all."""
-    found = connection.execute("SELECT 1 FROM log WHERE substr(value, 1, ?) = ? LIMIT 1", (len(FORMAT), FORMAT)).get
-    return found is not None
-
-
 def has_leftover_log(files: Files) -> bool:
     try:
         return files.log.stat().st_size > 0
@@ -181,6 +178,7 @@ def _connect_and_load(
                 if encrypt(connection, loaded):
                     loaded = load(connection, path, retention, clock, keys)
                 scrub(connection, path)
+            _check_clock(path, loaded.written_at, clock)
             revision = loaded.contents.revision
             if mark is not None or not migrated:
                 revision = _next_revision(files, revision, mark, unclean)
@@ -194,6 +192,18 @@ def _connect_and_load(
         raise open_failure(path, error) from error
     except OSError as error:
         raise open_failure(files.mark, error) from error
+
+
+def _check_clock(path: Path, written_at: int, clock: Clock) -> None:
+    """Say if the clock has jumped since the newest write: certificates, tokens and leases go by it."""
+    now, newest = clock.now(), datetime.fromtimestamp(written_at, UTC)
+    if written_at and not newest - _BEHIND < now < newest + _AHEAD:
+        _LOG.warning(
+            "%s: the clock of this machine (%s) is %d days %s the newest write (%s). If it is wrong, set it "
+            "(`timedatectl set-ntp true`) and start again",
+            *(path, f"{now:%Y-%m-%d %H:%M} UTC", abs(now - newest).days),
+            *("behind" if now < newest else "ahead of", f"{newest:%Y-%m-%d %H:%M} UTC"),
+        )
 
 
 def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None, finding: Finding | None) -> None:

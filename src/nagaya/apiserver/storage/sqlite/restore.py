@@ -25,7 +25,7 @@ from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.database import Database, connect
-from nagaya.apiserver.storage.sqlite.encryption import is_sealed, keys_of
+from nagaya.apiserver.storage.sqlite.encryption import has_sealed, is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
@@ -33,13 +33,7 @@ from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import migrate
-from nagaya.apiserver.storage.sqlite.opening import (
-    check_database,
-    check_header,
-    create_database,
-    has_leftover_log,
-    has_sealed,
-)
+from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.world import Clock
 
@@ -159,8 +153,10 @@ def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
     newest: dict[tuple[str, str], int] = {}
     for revision, row in sorted(intact.rows.items()):
         newest[row.table, row.key] = revision
+    keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
+    path = files.database
     events = [
-        Event(revision, table, key, Record(key, revision, value), None)
+        Event(revision, table, key, Record(key, revision, keys.open(path, table, key, revision, value)), None)
         for (table, key), revision in sorted(newest.items(), key=lambda item: item[1])
         if not intact.rows[revision].deleted and (value := intact.rows[revision].value) is not None
     ]
@@ -168,14 +164,8 @@ def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
         create_database(files.restoring, identity=intact.identity)
         connection = connect(files.restoring)
         try:
-            keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
             loaded = load(connection, files.restoring, Retention(), clock, keys)
             database = Database(connection, files.restoring, loaded)
-            for event in events:
-                assert event.record is not None
-                revision, stored = event.revision, event.record.value
-                value = keys.open(files.database, event.table, event.key, revision, stored)
-                event.record = Record(event.key, revision, value)
             database.commit(events, int(clock.now().timestamp()), intact.newest, ())
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         finally:

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from nagaya.apiserver.storage import ANY, CorruptData, DataRefused, backup_directory, open_store, restore, salvage
-from nagaya.apiserver.storage.errors import DataNotPermitted, KeyRefused
+from nagaya.apiserver.storage.errors import DataNotPermitted
 from nagaya.apiserver.storage.sqlite import database, encryption, opening
 from nagaya.apiserver.storage.sqlite.encryption import FORMAT, SEALED
 from nagaya.apiserver.storage.sqlite.layout import Files, added, checksum
@@ -163,12 +163,12 @@ async def test_a_missing_or_wrong_key_is_refused_and_nothing_changes(
         path.chmod(0o600)
     before = {each.name: each.read_bytes() for each in directory.iterdir() if each.suffix in (".db", ".key", ".mark")}
     for _ in range(2):
-        with pytest.raises(KeyRefused, match=f"{path}: {finding}") as refused:
+        with pytest.raises(DataRefused, match=f"{path}: {finding}") as refused:
             await open_store(directory, clock)
         assert good.decode().strip() not in str(refused.value)
-        with pytest.raises(KeyRefused, match=finding):
+        with pytest.raises(DataRefused, match=finding):
             restore(tmp_path / "backup.db", directory, clock, force=True)
-        with pytest.raises(KeyRefused, match=finding):
+        with pytest.raises(DataRefused, match=finding):
             salvage(directory, clock)
         after = {name: (directory / name).read_bytes() for name in before}
         assert after == before
@@ -188,10 +188,10 @@ async def test_the_user_may_provide_the_key_file(directory: Path, tmp_path: Path
     assert key.stat().st_mode & 0o777 == 0o600
     assert not (directory / "state.key").exists()
     assert (await secrets_in(directory, clock, key))["a"] == f"{PLAIN} newer"
-    with pytest.raises(KeyRefused, match=r"state\.key: it is missing.* or name the key file with --encryption-key"):
+    with pytest.raises(DataRefused, match=r"state\.key: it is missing.* or name the key file with --encryption-key"):
         await open_store(directory, clock)
     backup_directory(directory, tmp_path / "backup.db")
-    with pytest.raises(KeyRefused):
+    with pytest.raises(DataRefused, match="it is missing, and Secrets are encrypted"):
         restore(tmp_path / "backup.db", tmp_path / "other", clock)
     restore(tmp_path / "backup.db", tmp_path / "other", clock, key=key)
     assert (await secrets_in(tmp_path / "other", clock, key))["a"] == f"{PLAIN} newer"

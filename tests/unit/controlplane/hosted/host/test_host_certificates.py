@@ -116,3 +116,21 @@ def test_kubeconfigs_name_files_so_that_renewed_certificates_are_found(
         "client-key": str(folder.path / "pki/controller-manager.key"),
     }
     assert config["clusters"][0]["cluster"]["server"] == "https://192.0.2.10:6443"
+
+
+@pytest.mark.parametrize("days", [(0, 370, 0), (0, -3650, 0), (370, 0, 370), (0, -20000, 0)])
+def test_a_wrong_clock_leaves_no_certificate_that_is_not_valid_yet(
+    tmp_path: Path, authorities: Authorities, clock: Clock, days: tuple[int, ...]
+) -> None:
+    folder, right = TenantFolder.of(tmp_path, UID), clock.date + timedelta(hours=1)
+    for each in days:
+        clock.date = right + timedelta(days=each)
+        made(folder, authorities, clock)
+        files = {name: text for name, text in content(folder).items() if name.endswith(".crt")}
+        for name, text in files.items():
+            certificate = certificates.load(text)[0]
+            assert certificate.not_valid_before_utc <= right, name
+            assert each < 0 or clock.date < certificate.not_valid_after_utc, name
+    before = content(folder)
+    made(folder, authorities, clock)
+    assert content(folder) == before
