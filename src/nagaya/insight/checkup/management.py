@@ -115,7 +115,7 @@ def findings(seen: Seen) -> list[Finding]:
 def clock(seen: Seen) -> Finding:
     """Whether two machines agree on the time: leases, certificates and ages go by it."""
     remedy = "timedatectl set-ntp true   # on the machine whose clock is wrong"
-    if seen.behind.days:
+    if seen.behind.days > 0:
         told = f"It is {seen.behind.days} days behind the newest of its definitions: it is wrong, or was."
         return SUBJECT.problem("clock", f"{told} Certificates and tokens from then are not valid yet.", remedy)
     if seen.skew is None:

@@ -201,7 +201,7 @@ def _check_clock(path: Path, written_at: int, clock: Clock) -> None:
         _LOG.warning(
             "%s: the clock of this machine (%s) is %d days %s the newest write (%s). If it is wrong, set it "
             "(`timedatectl set-ntp true`) and start again",
-            *(path, f"{now:%Y-%m-%d %H:%M} UTC", abs(now - newest).days),
+            *(path, f"{now:%Y-%m-%d %H:%M} UTC", round(abs(now - newest) / timedelta(days=1))),
             *("behind" if now < newest else "ahead of", f"{newest:%Y-%m-%d %H:%M} UTC"),
         )
 
