@@ -26,6 +26,8 @@ LARGEST: Final = 128 << 10
 """Bytes of a PEM text from a user."""
 MOST: Final = 64
 """Certificates in it."""
+_REMEMBERED: Final = 16 << 10
+"""Bytes of a PEM text whose certificates are kept: users choose how long theirs is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def to_pem(certificate: x509.Certificate) -> bytes:
 
 def load(text: bytes) -> list[x509.Certificate]:
     """All certificates of a PEM text, in order. Raises ValueError if there is none."""
-    return [*_loaded(text)]
+    return [*(_loaded(text) if len(text) <= _REMEMBERED else _loaded.__wrapped__(text))]
 
 
 def reencoded(text: bytes) -> bytes:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
+
+from nagaya.wire.remembered import remember_short
 
 Range = tuple[int, int]
 """The first and the last address."""
@@ -21,7 +22,7 @@ _IPV6: Final = 1 << 32
 _REMEMBERED: Final = 1 << 16
 
 
-@lru_cache(_REMEMBERED)
+@remember_short(_REMEMBERED)
 def number_of(text: str) -> int | None:
     """The number of an address, None if the text is none."""
     try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -19,6 +18,7 @@ from nagaya.apiserver.apply import fieldset
 from nagaya.apiserver.apply.fieldset import FieldSet
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.wire.remembered import remember_short
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -130,7 +130,7 @@ def is_reset(entries: list[JsonObject] | None) -> bool:
 _RFC3339: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def utc(text: str) -> str | None:
     """A time in the form in which it is stored; None if it is no time."""
     match = _RFC3339.fullmatch(text)

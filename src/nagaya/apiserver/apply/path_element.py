@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from nagaya.apiserver.meta import gostring, govalue
+from nagaya.wire.remembered import remember_short
 
 _PLAIN = re.compile(r"[ !#-%'-;=?-\[\]-~]*")
 _SPECIAL = re.compile(r"[\x00-\x1f\"\\<>&\u2028\u2029]")
@@ -69,7 +69,7 @@ def _float(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-@lru_cache(maxsize=8192)
+@remember_short(8192)
 def canonical(text: str) -> str | None:
     """The one text for a step that somebody else wrote; None for a kind of step that nobody knows yet.
 
@@ -111,7 +111,7 @@ def _numbers_as_floats(value: Any) -> Any:
 Order = tuple[int, Any]
 
 
-@lru_cache(maxsize=8192)
+@remember_short(8192)
 def order(text: str) -> Order:
     """What a canonical step is sorted by: fields, then keys, then values, then positions."""
     kind, rest = text[0], text[2:]
@@ -142,7 +142,7 @@ def _value_order(value: Any) -> Order:
     return 5, None
 
 
-@lru_cache(maxsize=8192)
+@remember_short(8192)
 def display(text: str) -> str:
     """A canonical step as messages show it: `.name`, `[name="a"]`, `[="a"]` or `[0]`."""
     kind, rest = text[0], text[2:]

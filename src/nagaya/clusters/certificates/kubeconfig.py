@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -25,6 +24,7 @@ from nagaya.pki.keys import PrivateKey
 from nagaya.pki.kubeadm.identities import PRIVILEGED, Identity
 from nagaya.pki.kubeconfig import ClientCertificate
 from nagaya.wire import bounded_yaml
+from nagaya.wire.remembered import remember_short
 from nagaya.world import Clock
 
 _REMEMBERED: Final = 128
@@ -74,7 +74,7 @@ def trusted(authority: Held) -> bytes:
     return b"".join(map(certificates.to_pem, authority.certificates))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@remember_short(_REMEMBERED, 32 << 10)
 def read(text: bytes) -> Content:
     """What a kubeconfig says. Raises ValueError, without content, if it is not one with a client certificate. Each look
     at a control plane asks for it, so what was read lately is remembered."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from nagaya.apiserver.builtins.kinds import pod_resources
 from nagaya.apiserver.meta.status import JsonObject
+from nagaya.wire.remembered import remember_short
 
 _HOST_PART: Final = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _HOST: Final = rf"(?:{_HOST_PART}(?:\.{_HOST_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
@@ -21,7 +21,7 @@ _IDENTIFIER: Final = "[a-f0-9]{64}"
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-@lru_cache(maxsize=1024)
+@remember_short(1024)
 def pull_policy(image: str) -> str:
     """When an image is pulled, if nobody says: always if its tag moves."""
     # Compiled at first use, since a server that sees no pods has no use for it.
