@@ -446,6 +446,17 @@ async def test_a_token_that_no_header_can_hold_is_told_without_it(token: str) ->
     assert token not in str(raised.value)
 
 
+@pytest.mark.parametrize("longest", ["token", "password"])
+async def test_credentials_that_take_minutes_to_look_for_are_not_used(longest: str) -> None:
+    from nagaya.kube.connection import Connection
+    from nagaya.kube.credentials import Credentials
+    from nagaya.kube.exec_plugin import PluginFailed
+
+    said = {"token": "x" * 20_000} if longest == "token" else {"username": "u", "password": "x" * 20_000}
+    with pytest.raises(PluginFailed, match="more than 16 KiB"):
+        await Credentials(Connection("https://10.0.0.1", **said), World().clock).get()
+
+
 @pytest.mark.parametrize("message", ["x" * 1_000_000, "\x1b[2J\u202e\x9b", "a" * 9000], ids=["long", "controls", "cut"])
 def test_what_a_server_says_is_bounded(message: str) -> None:
     from nagaya.kube.errors import from_answer

@@ -17,6 +17,7 @@ from nagaya.kube.connection import Connection, Pem
 from nagaya.kube.exec_plugin import Credential, ExecCredentials, PluginFailed
 from nagaya.world import Clock
 
+_LONGEST: Final = 16 << 10  # characters: answers are searched for credentials, and a Secret holds any length
 FILES_AGE: Final = 60.0  # seconds; service account tokens are replaced long before they expire
 
 
@@ -77,6 +78,8 @@ class Credentials:
                 certificate, key = given.certificate.encode(), given.key.encode()
         if not (token.isascii() and token.isprintable()):
             raise PluginFailed("the token of the kubeconfig holds characters that no header can: write it anew")
+        if len(token) + len(connection.username) + len(connection.password) > _LONGEST:
+            raise PluginFailed(f"the token of the kubeconfig has more than {_LONGEST >> 10} KiB: shorten it")
         authorization = f"Bearer {token}" if token else ""
         if not token and connection.username:
             pair = f"{connection.username}:{connection.password}"

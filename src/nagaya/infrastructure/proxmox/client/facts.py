@@ -19,6 +19,10 @@ from nagaya.infrastructure.proxmox.client.trust import Trust, context, fingerpri
 
 _TOKEN: Final = re.compile(r"^[^\s:/!]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+$")
 _USER: Final = re.compile(r"^[^\s:/!]+@[A-Za-z][A-Za-z0-9.\-_]+$")
+_CREDENTIALS: Final = ("token", "secret", "user", "password")
+_LONGEST: Final = 4 << 10
+"""Bytes of credentials: answers are searched for them."""
+_LONGEST_TEXT: Final = 128 << 10
 _YES: Final = frozenset({"1", "t", "true", "yes"})
 _NO: Final = frozenset({"", "0", "f", "false", "no"})
 
@@ -84,6 +88,8 @@ def _credentials(said: Mapping[str, str]) -> Credentials:
 
 
 def _text(key: str, value: bytes) -> str:
+    if len(value) > (_LONGEST if key in _CREDENTIALS else _LONGEST_TEXT):
+        raise BadFacts(f"the Secret's key `{key}` is too long")
     try:
         # Secrets made by hand often end in a newline, which no header may hold; a password may end in a space.
         return value.decode().strip("\r\n") if key == "password" else value.decode().strip()

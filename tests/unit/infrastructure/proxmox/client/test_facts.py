@@ -47,6 +47,8 @@ def test_a_password_keeps_its_spaces() -> None:
         ({"user": b"root@pam"}, {"endpoints": ["pve"]}, "no key `password`"),
         ({**TOKEN, "insecure": b"maybe"}, {"endpoints": ["pve"]}, "neither true nor false"),
         ({**TOKEN, "secret": b"\xff"}, {"endpoints": ["pve"]}, "`secret` is not text"),
+        ({**TOKEN, "secret": b"hush" * 2000}, {"endpoints": ["pve"]}, "`secret` is too long"),
+        ({**TOKEN, "url": b"hush," * 40_000}, {}, "`url` is too long"),
         (TOKEN, {"endpoints": ["ftp://pve"]}, "not by ftp"),
         (TOKEN, {"endpoints": ["pve"], "fingerprints": ["ab:cd"]}, "not SHA-256"),
         (TOKEN, {"endpoints": ["pve"], "authority": "hush"}, "must be PEM"),
