@@ -30,7 +30,7 @@ _PERIOD: Final = 100_000
 _TASKS: Final = 2048
 """Processes and threads that a confined process may have."""
 _SHARE: Final = 0.75
-"""The part of this machine's memory and processors that a confined process gets at most without a limit of its own."""
+"""The part of this machine's memory and processors that a confined process gets at most, whatever its limits say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,10 @@ class Cgroups:
         """What is written into which files of a group, by controller."""
         memory, cpu = limits.memory, limits.cpu
         if confined:
-            memory = memory or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE)
-            cpu = cpu or (os.cpu_count() or 1) * _SHARE
+            most = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE)
+            memory = min(memory or most, most)
+            share = (os.cpu_count() or 1) * _SHARE
+            cpu = min(cpu or share, share)
         files: dict[str, dict[str, str]] = {controller: {} for controller in self.bases}
         if confined:
             files["pids"] = {"pids.max": str(_TASKS)}

@@ -45,6 +45,21 @@ def test_the_second_version_limits_where_memory_is_delegated(root: Path, own: Pa
     assert (service / "cgroup.subtree_control").read_text() == "+memory"
 
 
+def test_a_confined_process_cannot_have_more_than_its_share(root: Path, own: Path) -> None:
+    own.write_text("5:memory:/user\n4:cpu:/user\n0::/user\n")
+    for each in ("memory", "cpu"):
+        (root / each / "user").mkdir(parents=True)
+    groups = Cgroups.find(FOLDER, root, own)
+
+    def written(name: str, limits: Limits) -> list[str]:
+        folders = [each.parent for each in groups.make(name, limits, confined=True)]
+        files = ("memory.limit_in_bytes", "cpu.cfs_quota_us")
+        return [(each / file).read_text() for each in folders for file in files if (each / file).exists()]
+
+    assert written("greedy", Limits(memory=1 << 60, cpu=1e6)) == written("plain", Limits())
+    assert written("modest", Limits(memory=1 << 20, cpu=0.1)) == ["1048576", "10000"]
+
+
 @pytest.mark.parametrize("told", ["", "5:memory:/gone\n", "0::/gone\n", "3:cpu:/\n"])
 def test_without_a_place_nothing_is_limited(root: Path, own: Path, told: str) -> None:
     own.write_text(told)
