@@ -18,10 +18,14 @@ from nagaya.api.kind import Kind, Resource
 from nagaya.bootstrap.refusal import Refused
 from nagaya.clusters import kubernetes_version
 from nagaya.gotemplate.errors import TemplateError
-from nagaya.gotemplate.template import Template
+from nagaya.gotemplate.template import DEFAULT_WORK, Template
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
 
+LARGEST: Final = 1 << 20
+"""Characters of all files of a machine. No Secret holds more, and each of 200 files may name the same large one."""
+_LARGEST_TEMPLATES: Final = 128 << 10
+_LONGEST_PASSWORD: Final = 1024
 _NONE: Final[Mapping[str, str]] = {}
 
 
@@ -45,10 +49,24 @@ class Contents:
         self._client = client
         self._namespace = namespace
         self._read: dict[str, Mapping[str, str]] = {}
+        self._templates = 0
 
     async def files(self, files: tuple[File, ...], control_plane_version: str) -> tuple[File, ...]:
         """Files with their contents. Raises NotThere and Refused."""
-        return tuple([await self._file(number, each, control_plane_version) for number, each in enumerate(files)])
+        found: list[File] = []
+        work = DEFAULT_WORK // max(1, sum(each.content_format == TEMPLATE for each in files))
+        size = 0
+        for number, each in enumerate(files):
+            made = await self._file(number, each, control_plane_version, work)
+            size += len(made.content)
+            if size > LARGEST:
+                raise Refused(
+                    f"spec.files[{number}]",
+                    f"the files up to this one have more than {LARGEST >> 10} KiB together, and boot data is a Secret",
+                    "Have the machine fetch what is large",
+                )
+            found.append(made)
+        return tuple(found)
 
     async def users(self, users: tuple[User, ...]) -> tuple[User, ...]:
         """Users with their passwords. Raises NotThere and Refused."""
@@ -56,12 +74,15 @@ class Contents:
         for number, each in enumerate(users):
             if each.passwd_from is not None:
                 source = each.passwd_from.secret
-                text = await self._entry(f"spec.users[{number}].passwdFrom", source.name, source.key)
+                field = f"spec.users[{number}].passwdFrom"
+                text = await self._entry(field, source.name, source.key)
+                if len(text) > _LONGEST_PASSWORD:
+                    raise Refused(field, f"it has more than {_LONGEST_PASSWORD} characters", "Use a hashed password")
                 each = msgspec.structs.replace(each, passwd=text, passwd_from=None)
             found.append(each)
         return tuple(found)
 
-    async def _file(self, number: int, file: File, control_plane_version: str) -> File:
+    async def _file(self, number: int, file: File, control_plane_version: str, work: int) -> File:
         field = f"spec.files[{number}]"
         if file.content_from is not None:
             source = file.content_from.secret
@@ -70,7 +91,10 @@ class Contents:
         if file.content_format != TEMPLATE:
             return file
         try:
-            text = Template(file.path, file.content).render(template_data(control_plane_version))
+            self._templates += len(file.content)
+            if self._templates > _LARGEST_TEMPLATES:
+                raise TemplateError(f"the templates up to this one have more than {_LARGEST_TEMPLATES >> 10} KiB")
+            text = Template(file.path, file.content).render(template_data(control_plane_version), work=work)
         except TemplateError as error:
             raise Refused(f"{field}.content", str(error), "Correct the template, or set contentFormat to Raw") from None
         return msgspec.structs.replace(file, content=text, content_format="")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -320,6 +321,45 @@ def test_a_template_that_cannot_be_read_is_refused_with_its_field() -> None:
             await yard.machine("worker", files=[{"path": "/a", "content": "{{ .x", "contentFormat": "Template"}])
             message = (await yard.told("worker", "DataSecretAvailable"))[2]
             assert message.startswith("spec.files[0].content: template: /a:1: unclosed action.")
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([{"contentFrom": {"secret": {"name": "large", "key": "text"}}}] * 2, r"spec.files\[1\]: .*1024 KiB together"),
+        (
+            [{"contentFrom": {"secret": {"name": "large", "key": "text"}}, "contentFormat": "Template"}],
+            r"spec.files\[0\].content: the templates up to this one have more than 128 KiB",
+        ),
+        (
+            [{"content": "{{range 2000}}{{end}}", "contentFormat": "Template"}] * 100,
+            r"spec.files\[0\].content: .*rendering takes more than 1000 steps",
+        ),
+    ],
+    ids=["contents", "templates", "steps"],
+)
+def test_all_files_of_a_machine_share_one_limit(files: list[dict[str, Any]], message: str) -> None:
+    async def main() -> None:
+        async with shipyard() as yard:
+            await yard.cluster(initialized=True)
+            await yard.secret("large", text=b"\x01: " * 200_000)
+            await yard.machine("worker", files=[{"path": f"/{number}", **each} for number, each in enumerate(files)])
+            assert re.match(message, (await yard.told("worker", "DataSecretAvailable"))[2])
+
+    run(main())
+
+
+def test_a_password_is_no_book() -> None:
+    async def main() -> None:
+        async with shipyard() as yard:
+            await yard.cluster(initialized=True)
+            await yard.secret("large", text=b"x" * 2000)
+            users = [{"name": "admin", "passwdFrom": {"secret": {"name": "large", "key": "text"}}}]
+            await yard.machine("worker", users=users)
+            message = (await yard.told("worker", "DataSecretAvailable"))[2]
+            assert message == ("spec.users[0].passwdFrom: it has more than 1024 characters. Use a hashed password.")
 
     run(main())
 
