@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 CHECK_TIMEOUT: Final = 10.0
 _PRIVATE: Final = 0o600
+_OF_THIS_MACHINE: Final = frozenset(
+    ("exec", "auth-provider", "tokenfile", "certificate-authority", "client-certificate", "client-key")
+)
 _SECTIONS: Final = (("clusters", "cluster"), ("users", "user"), ("contexts", "context"))
 
 
@@ -64,9 +67,29 @@ async def read_kubeconfig(session: Session, name: str) -> str:
             f"nagaya describe cluster {name} -n {session.namespace} --watch"
         ) from None
     try:
-        return base64.b64decode(secret.data.get(VALUE, ""), validate=True).decode()
+        text = base64.b64decode(secret.data.get(VALUE, ""), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         raise Ended(f"The Secret {session.namespace}/{name}{SUFFIX} has no text in {VALUE}: it is damaged.") from None
+    expect_harmless(parsed(text), f"Secret {session.namespace}/{name}{SUFFIX}")
+    return text
+
+
+def expect_harmless(content: Any, source: str) -> None:
+    """Raise Ended for a kubeconfig that makes kubectl run programs or read files. The Secret is not the reader's: all
+    who may write Secrets in the namespace decide what it holds."""
+    waiting = [content]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            for key in found:
+                if not isinstance(key, str) or key.casefold() in _OF_THIS_MACHINE:
+                    raise Ended(
+                        f"The kubeconfig in {source} is not used: its field {key!r} would make kubectl run programs or "
+                        "read files of this machine. Have its owner put certificates, keys or a token into it."
+                    )
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
 
 
 def parsed(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nagaya.cli.get_kubeconfig import merged_into, renamed, written
+from nagaya.cli.get_kubeconfig import expect_harmless, merged_into, parsed, renamed, written
 from nagaya.cli.output.ended import Ended
 
 
@@ -112,6 +112,28 @@ def test_a_file_that_is_no_kubeconfig_is_not_touched(text: str, tmp_path: Path) 
         merged_into(file, kubeconfig("demo"), None, use=False, force=False)
     assert file.read_text() == text
     assert [each.name for each in tmp_path.iterdir()] == ["config"]
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "users: [{name: u, user: {exec: {command: sh, apiVersion: client.authentication.k8s.io/v1}}}]",
+        "users: [{name: u, user: {token: t}}, {name: v, user: {exec: {command: sh}}}]",
+        "x: &a {exec: {command: sh}}\nusers: [{name: u, user: {<<: *a}}]",
+        "users: [{name: u, user: {!!binary ZXhlYw==: {command: sh}}}]",
+        "users: [{name: u, user: {auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}}}]",
+        "users: [{name: u, user: {tokenFile: /root/.ssh/id_rsa}}]",
+        "users: [{name: u, user: {client-certificate: /a, client-key: /b}}]",
+        "clusters: [{name: c, cluster: {certificate-authority: /etc/passwd}}]",
+    ],
+)
+def test_a_kubeconfig_of_a_tenant_runs_no_programs_of_its_reader(trap: str) -> None:
+    with pytest.raises(Ended, match=r"kubeconfig in Secret team-a/demo-kubeconfig is not used"):
+        expect_harmless(parsed(trap), "Secret team-a/demo-kubeconfig")
+
+
+def test_a_kubeconfig_with_inline_credentials_is_harmless() -> None:
+    expect_harmless(kubeconfig("exec"), "Secret team-a/demo-kubeconfig")
 
 
 def test_a_kubeconfig_without_a_context_cannot_be_merged() -> None:
