@@ -83,7 +83,11 @@ def _is_of(item: Item, namespace: str, owned: Iterable[Item]) -> bool:
 
 def _owners(item: Item, there: Mapping[str, Item]) -> Iterator[str]:
     """Those that the item names, or else those that it is called after."""
-    references = [each.uid for each in item.metadata.owner_references if each.uid in there]
+    references = [
+        each.uid
+        for each in item.metadata.owner_references
+        if each.uid in there and there[each.uid].metadata.namespace in ("", item.metadata.namespace)
+    ]
     yield from references
     if references or item.is_cluster:
         return

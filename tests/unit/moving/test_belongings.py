@@ -101,3 +101,9 @@ def test_an_owner_that_stays_behind_is_told() -> None:
     foreign = item("Thing", "foreign")
     machine = item("Machine", "machine", CLUSTER, foreign)
     assert belongings([CLUSTER, foreign, machine]).left == ((foreign, machine),)
+
+
+def test_an_owner_reference_across_namespaces_takes_nothing_along() -> None:
+    """Whoever writes objects of one namespace would otherwise have them made at the management API of another."""
+    forged = [item(kind, "forged", CLUSTER, namespace="there") for kind in ("Secret", "HostedControlPlane", "Cluster")]
+    assert moved(CLUSTER, *forged, namespace=CLUSTER.metadata.namespace) == ["shop"]
