@@ -8,7 +8,6 @@ and refuses both. It reads in all other respects what `yaml.CSafeLoader` reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import IO, Any, Final
 
 import yaml
@@ -21,6 +20,7 @@ MOST_EXPANDED: Final = 100_000
 """Values that aliases may add to all documents of a text."""
 
 
+_NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _LONGEST_NUMBER: Final = 400
 """Characters. Python refuses to convert thousands of digits, and YAML's sexagesimal numbers take quadratic time."""
 
@@ -36,37 +36,24 @@ def load_all(text: str | bytes) -> list[Any]:
 
 
 class BoundedLoader(yaml.CSafeLoader):
-    """Reads plain values. Raises YAMLError for text that is nested too deeply or expands too far, and for numbers and
-    dates that Python cannot represent."""
+    """Reads plain values. Raises YAMLError for text that is nested too deeply or expands too far, and for scalars that
+    Python cannot represent."""
 
     def __init__(self, stream: str | bytes | IO[str] | IO[bytes]) -> None:
         text = stream if isinstance(stream, str | bytes) else stream.read()
         check_bounds(text)
         super().__init__(text)
 
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        """Read an integer."""
-        return int(self._converted(node, super().construct_yaml_int))
-
-    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
-        """Read a number with a fraction."""
-        return float(self._converted(node, super().construct_yaml_float))
-
-    def construct_yaml_timestamp(self, node: yaml.ScalarNode) -> Any:
-        """Read a date."""
-        return self._converted(node, super().construct_yaml_timestamp)
-
-    def _converted(self, node: yaml.ScalarNode, convert: Callable[[yaml.ScalarNode], Any]) -> Any:
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Build the value of a node."""
+        if not isinstance(node, yaml.ScalarNode):
+            return super().construct_object(node, deep)
         try:
-            if len(node.value) <= _LONGEST_NUMBER:
-                return convert(node)
-        except (ValueError, OverflowError):
+            if len(node.value) <= _LONGEST_NUMBER or node.tag not in _NUMBERS:
+                return super().construct_object(node, deep)
+        except (ValueError, OverflowError, LookupError, AttributeError):  # what constructors of PyYAML raise
             pass
-        raise yaml.constructor.ConstructorError(None, None, "not a number or date in range", node.start_mark)
-
-
-for _tag in ("int", "float", "timestamp"):
-    BoundedLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", getattr(BoundedLoader, f"construct_yaml_{_tag}"))
+        raise yaml.constructor.ConstructorError(None, None, f"not a value of type {node.tag}", node.start_mark)
 
 
 def check_bounds(text: str | bytes) -> None:

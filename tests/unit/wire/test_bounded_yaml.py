@@ -37,6 +37,10 @@ HOSTILE = {
     "a sexagesimal number": "a: 1" + ":10" * 100_000,
     "a sexagesimal fraction": "a: 1" + ":10" * 1000 + ".5",
     "an impossible date": "a: 2001-99-99",
+    "a date that is a word": "a: !!timestamp x",
+    "a truth that is a word": "a: !!bool x",
+    "a number without digits": "a: !!int ''",
+    "a fraction without digits": "a: !!float ''",
 }
 
 
