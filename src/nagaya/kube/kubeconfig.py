@@ -7,7 +7,9 @@ may write, is `sealed`: it can neither read files of this machine nor run progra
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,9 @@ __all__ = ["Connection", "KubeconfigError", "in_cluster", "load", "parse", "pars
 
 ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PROXY_SCHEMES: Final = ("http", "https")
+_SERVER: Final = re.compile(
+    r"(?i:https?)://(\[(?P<address>[^]]+)\]|(?P<name>[a-zA-Z0-9_.-]+))(:(?P<port>[0-9]{1,5})?)?(/[a-zA-Z0-9_.~%:=+/-]*)?"
+)
 
 
 def load(path: Path | str | None = None, context: str | None = None) -> Connection:
@@ -169,9 +174,11 @@ def _named(sections: Mapping[str, Mapping[str, Entry]], section: str, name: str,
 
 
 def _at_cluster(cluster: Entry, namespace: str) -> Connection:
-    server = cluster.text("server").rstrip("/")
-    if urlsplit(server).scheme not in ("http", "https") or not urlsplit(server).hostname:
+    server, name = cluster.text("server").rstrip("/"), cluster.text("tls-server-name")
+    if not _is_server(server):
         raise KubeconfigError(f"{cluster.where}.server: it must be a URL such as https://host:6443.")
+    if name and not _is_host(name):
+        raise KubeconfigError(f"{cluster.where}.tls-server-name: it must be a host name or an IP address.")
     proxy = cluster.text("proxy-url")
     if proxy and cluster.sealed:
         raise KubeconfigError(
@@ -191,8 +198,27 @@ def _at_cluster(cluster: Entry, namespace: str) -> Connection:
         server,
         authority=authority,
         proxy=proxy,
-        tls_server_name=cluster.text("tls-server-name"),
+        tls_server_name=name,
         insecure=insecure,
         compression=not cluster.flag("disable-compression"),
         namespace=namespace or "default",
     )
+
+
+def _is_server(text: str) -> bool:
+    """Whether a text is a URL that a path can be added to. It may hold no credentials: error messages show it."""
+    found = _SERVER.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 443) < 65536:
+        return False
+    try:
+        return _is_host(found["name"]) if found["name"] else bool(ipaddress.IPv6Address(found["address"]))
+    except ValueError:
+        return False
+
+
+def _is_host(text: str) -> bool:
+    """Whether resolvers and TLS take a text as a name. Names of other scripts must be in their ASCII form."""
+    try:
+        return bool(text.encode("idna")) and text.isascii() and text.isprintable()
+    except UnicodeError:
+        return False

@@ -159,6 +159,13 @@ def test_other_credentials_go_before_a_plugin() -> None:
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login", "interactiveMode": "Never"}
 
 
+NO_SERVERS = (
+    "https://[::1", "https://[zz]:1", "https://h:99999", "https://h:-1", "https://h:1e3", "https://h:0", "https://a..b",
+    f"https://{'a' * 64}", "https://user:password@h", "https://a\\b", "https://h\r\nx: y", "https://a b", "https://h?x",
+    "https://;[::]v", "https://h/#x", "https://h/?x", "https://\u00df",
+)  # fmt: skip
+
+
 @subtest_cases(
     ("content", "message"),
     [
@@ -170,6 +177,11 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login", "in
         ({**config(), "users": "x"}, "users must be a list, but is text"),
         ({**config(), "users": [3]}, "users[0] must have a name and a user"),
         (config({"server": "host:6443"}), "server: it must be a URL such as https://host:6443"),
+        *((config({"server": server}), "server: it must be a URL such as") for server in NO_SERVERS),
+        *(
+            (config({"tls-server-name": name}), "tls-server-name: it must be")
+            for name in (".h", "a..b", "a" * 64, "a\0")
+        ),
         (config({"proxy-url": "socks5://p"}), "proxy-url: only proxies at http:// and https:// can be used"),
         (config({"certificate-authority-data": "%%%"}), "certificate-authority-data: it is not base64"),
         (config({"certificate-authority": "/missing.crt"}), "there is no file /missing.crt"),

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 PORT: Final = 8006
 _SCHEME: Final = re.compile(r"^([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_NAME: Final = re.compile(r"^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$")
+_NAME: Final = re.compile(r"^[a-z0-9_]([a-z0-9_-]{,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{,61}[a-z0-9_])?)*\.?$")
 _API: Final = re.compile(r"^(/api2(/(json|extjs))?)?/*$")
 
 

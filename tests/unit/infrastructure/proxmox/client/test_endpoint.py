@@ -47,6 +47,7 @@ def test_what_people_write_is_understood(written: str, url: str) -> None:
         ("https://pve:99999", "cannot be read"),
         ("https://", "neither a host name"),
         ("https://a b", "neither a host name"),
+        (f"https://{'a' * 64}.example", "neither a host name"),
         ("https://[2001:db8::1", "cannot be read"),
     ],
 )
