@@ -18,6 +18,8 @@ from urllib.parse import quote
 import orjson
 import pytest
 
+from nagaya.address_policy import ENVIRONMENT
+from nagaya.clusters.management import NAMESPACES
 from nagaya.foreign_answers import LARGEST, REMOVED, secrets
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Password, Token, Trust
 from nagaya.infrastructure.proxmox.client.calls import Calls
@@ -65,10 +67,10 @@ async def serving(behave: Behave, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 @asynccontextmanager
-async def kube(behave: Behave, *, token: str = "", foreign: bool = False) -> AsyncIterator[HttpTransport]:
+async def kube(behave: Behave, *, token: str = "", sealed: bool = False) -> AsyncIterator[HttpTransport]:
     async with serving(behave) as port:
         way = HttpTransport(
-            Connection(f"http://127.0.0.1:{port}", token=token), world=World(), environment={}, foreign=foreign
+            Connection(f"http://127.0.0.1:{port}", token=token, sealed=sealed), world=World(), environment={}
         )
         try:
             yield way
@@ -430,12 +432,54 @@ async def test_an_api_server_that_repeats_the_token_gets_it_nowhere(
         assert not leaks(text, BEARER, 40), text
 
 
-async def test_objects_of_a_tenant_lose_the_token_and_those_of_the_management_api_stay_whole() -> None:
+async def test_objects_of_a_tenant_lose_the_token_and_those_of_the_management_api_stay_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, "127.0.0.1")
     body = orjson.dumps({"data": BEARER})
-    async with kube(whole(body), token=BEARER, foreign=True) as way:
+    async with kube(whole(body), token=BEARER, sealed=True) as way:
         assert orjson.loads((await way.send(GET)).body) == {"data": REMOVED}
     async with kube(whole(body), token=BEARER) as way:
         assert (await way.send(GET)).body == body, "a Secret may be about the same token"
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("kind", ["object", "error", "undecodable"])
+async def test_events_of_a_tenant_lose_the_token_however_they_are_cut(
+    kind: str, indent: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, "127.0.0.1")
+    metadata = {"name": f"a-{BEARER}", "resourceVersion": "7", "annotations": {"x": BEARER}}
+    if kind == "error":
+        event = {"type": "ERROR", "object": {"kind": "Status", "code": 500, "message": f"bad {BEARER}"}}
+    elif kind == "object":
+        event = {"type": "ADDED", "object": {"kind": "Namespace", "apiVersion": "v1", "metadata": metadata}}
+    else:
+        event = {"type": "ADDED", "object": {"metadata": {**metadata, "labels": BEARER}}}
+    sent = json.dumps(event, indent=indent).encode() + b"\n"
+
+    async def behave(_: str, writer: asyncio.StreamWriter) -> None:
+        writer.write(head())
+        for at in range(0, len(sent), 50):
+            piece = sent[at : at + 50]
+            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.write(b"0\r\n\r\n")
+
+    shown: list[str] = []
+    async with kube(behave, token=BEARER, sealed=True) as way:
+        client = Client(way, world=World())
+        try:
+            async for found in client.watch(
+                NAMESPACES, resource_version="1", on_problem=lambda problem: shown.append(str(problem))
+            ):
+                assert found.object is not None
+                shown.append(str(found.object.metadata))
+        except ApiError as error:
+            shown += [str(error), repr(error.status)]
+    assert shown
+    assert not any(leaks(text, BEARER, 40) for text in shown), shown
 
 
 @pytest.mark.parametrize("token", ["a\r\nx: y", "a\nb", "ü", "a\x00b", "a\x7fb"])

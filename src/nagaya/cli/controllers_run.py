@@ -130,7 +130,7 @@ class Controllers:
         self._plane = Plane(
             way.transport(),
             world,
-            lambda tenant: HttpTransport(tenant, world=world, foreign=True),
+            lambda tenant: HttpTransport(tenant, world=world),
             parts=settings.parts,
             limit=None if settings.rate is None else RateLimit(*settings.rate, world.clock),
             guard=nothing if self._election is None else self._election.guard,

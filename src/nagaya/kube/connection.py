@@ -45,4 +45,5 @@ class Connection:
     compression: bool = True
     namespace: str = "default"
     sealed: bool = False
-    """Whether it comes from an object that a tenant may write: where it leads is checked by the address policy."""
+    """Whether it comes from an object that a tenant may write: the address policy checks where it leads, and the server
+    may be hostile."""

@@ -35,6 +35,7 @@ from nagaya.kube import proxy, tls
 from nagaya.kube.connection import Connection
 from nagaya.kube.credentials import Credentials, Proof
 from nagaya.kube.exec_plugin import PluginFailed
+from nagaya.kube.lines import lines
 from nagaya.kube.transport import (
     Answer,
     AnswerLost,
@@ -69,10 +70,8 @@ class HttpTransport:
         world: World,
         environment: Mapping[str, str] | None = None,
         user_agent: str = f"nagaya/{nagaya.__version__}",
-        foreign: bool = False,
     ) -> None:
-        """`environment` is the process's own unless another one is given. `foreign`: the server is somebody else's, and
-        might show the credentials in its objects. Raises ValueError for a proxy of no use."""
+        """`environment` is the process's own unless another one is given. Raises ValueError for a proxy of no use."""
         environment = os.environ if environment is None else environment
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
@@ -86,7 +85,6 @@ class HttpTransport:
         self._tls_of: Proof | None = None
         self._sockets = Sockets(_probed, check=POLICY.check) if sealed else Sockets(_probed)
         self._closed = False
-        self._foreign = foreign
 
     @property
     def connection(self) -> Connection:
@@ -111,7 +109,10 @@ class HttpTransport:
             raise AnswerUnusable(call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _no_answer(call, error, self._connection, secrets(proof.authorization)) from None
-        return _shown(answer, proof, foreign=self._foreign)
+        known = secrets(proof.authorization)
+        # Objects of the management API keep what they hold: a Secret may be about the same token.
+        hidden = known.remove_bytes(answer.body) if self._connection.sealed or answer.status >= 300 else answer.body
+        return Answer(answer.status, _without(answer.headers, known), hidden)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[StreamAnswer]:
@@ -121,7 +122,8 @@ class HttpTransport:
         try:
             if response.status == 401 and await self._renewed(call, proof):
                 response.close()
-                response = await self._open(call, await self._proof(call))
+                proof = await self._proof(call)
+                response = await self._open(call, proof)
             yield _Stream(call, response, self._connection, secrets(proof.authorization))
         finally:
             # Not released: what is unread would have to be read before the connection is of use again.
@@ -215,6 +217,14 @@ class _Stream:
         self.headers = _without(_headers(response), known)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if not (self._connection.sealed and self._known):
+            async for chunk in self._chunks():
+                yield chunk
+            return
+        async for batch in lines(self._chunks()):  # a chunk may hold a part of the credentials
+            yield self._known.remove_bytes(b"\n".join(batch) + b"\n")
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
@@ -272,13 +282,6 @@ def standing_headers(connection: Connection, user_agent: str) -> CIMultiDict[str
         for name, value in assumed.extra:
             headers.add(f"impersonate-extra-{quote(name.lower(), safe='')}", value)
     return headers
-
-
-def _shown(answer: Answer, proof: Proof, *, foreign: bool) -> Answer:
-    """An answer without the credentials. Objects keep what they hold: a Secret may be about the same token."""
-    known = secrets(proof.authorization)
-    body = known.remove_bytes(answer.body) if foreign or answer.status >= 300 else answer.body
-    return Answer(answer.status, _without(answer.headers, known), body)
 
 
 def _without(headers: Mapping[str, str], known: Secrets) -> Mapping[str, str]:
