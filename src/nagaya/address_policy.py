@@ -10,6 +10,7 @@ is where another Nagaya process of the same user listens right now (`allowed_end
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import re
 import socket
@@ -18,8 +19,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from nagaya import allowed_endpoints
+
+log = logging.getLogger(__name__)
 
 ENVIRONMENT: Final = "NAGAYA_ALLOWED_ENDPOINTS"
 """Entries of the list, separated by commas, for all commands."""
@@ -98,6 +102,18 @@ class AddressPolicy:
     def refuse(self, host: str, port: int) -> None:
         """The management API listens here. An unspecified address stands for all of this machine."""
         self._management.append((ipaddress.ip_address(host), port))
+
+    def refuse_server(self, url: str) -> None:
+        """The management API is at a URL: refuse the addresses that its host has now."""
+        server = urlsplit(url)
+        port = server.port or (443 if server.scheme == "https" else 80)
+        try:
+            found = parse(f"[{server.hostname}]" if ":" in str(server.hostname) else str(server.hostname))
+        except ValueError as error:
+            log.warning("objects may lead to the management API at %s: %s", url, error)
+            return
+        for each in found.networks:
+            self.refuse(str(each.network_address), port)
 
     def check(self, where: tuple[Any, ...]) -> None:
         """Raise AddressRefused unless a socket may be connected to this address, as `getaddrinfo` says it."""

@@ -20,6 +20,8 @@ from typing import BinaryIO, Final
 log = logging.getLogger(__name__)
 
 _LONGEST: Final = 1 << 20
+_UNAVAILABLE: Final = (OSError, RuntimeError)
+"""Errors of the folder. Path.home() raises the second for a user without a home."""
 
 
 def folder() -> Path:
@@ -61,11 +63,10 @@ class Publication:
             content = "".join(f"{each}\n" for each in self._entries).encode()
             os.pwrite(self._file, content, 0)
             os.ftruncate(self._file, len(content))
-        except OSError as error:
+        except _UNAVAILABLE as error:
             log.warning(
-                "%s: %s. Other commands need NAGAYA_ALLOWED_ENDPOINTS=%s to connect to what this one serves.",
-                folder(),
-                error.strerror or error,
+                "%s. Other commands need NAGAYA_ALLOWED_ENDPOINTS=%s to connect to what this one serves.",
+                error,
                 ",".join(self._entries),
             )
 
@@ -76,7 +77,7 @@ def published() -> Iterator[str]:
         if not _is_private(folder().lstat()):
             return
         files = list(folder().glob("[!.]*"))
-    except OSError:
+    except _UNAVAILABLE:
         return
     for each in files:
         with suppress(OSError), _opened(each) as file:

@@ -115,6 +115,37 @@ def test_the_management_api_is_refused_at_each_address_of_this_machine() -> None
 
 
 @pytest.mark.parametrize(
+    ("url", "address", "port"),
+    [
+        ("https://10.9.8.7:6443", "10.9.8.7", 6443),
+        ("https://[fd00::7]", "fd00::7", 443),
+        ("http://10.9.8.7/k8s", "10.9.8.7", 80),
+        ("https://api.example:6443", "10.9.8.7", 6443),
+    ],
+)
+def test_a_management_api_of_another_machine_is_refused(
+    url: str, address: str, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.8.7", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    policy = AddressPolicy()
+    policy.refuse_server(url)
+    assert refused(address, port, policy)
+    assert not refused(address, port + 1, policy)
+
+
+def test_a_management_api_whose_name_has_no_address_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror("unknown")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    AddressPolicy().refuse_server("https://no-such-name.invalid:6443")
+    assert "https://no-such-name.invalid:6443" in caplog.text
+
+
+@pytest.mark.parametrize(
     ("entry", "allowed", "others"),
     [
         (
@@ -218,6 +249,21 @@ def test_a_folder_that_cannot_be_written_is_told_and_harms_nothing(
     made.add("127.0.0.1:8006")
     assert "NAGAYA_ALLOWED_ENDPOINTS=127.0.0.1:8006" in caplog.text
     made.close()
+
+
+def test_a_user_without_a_home_publishes_nothing_and_needs_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert list(published()) == []
+    made = Publication()
+    made.add("127.0.0.1:8006")
+    made.close()
+    assert "NAGAYA_ALLOWED_ENDPOINTS=127.0.0.1:8006" in caplog.text
 
 
 @asynccontextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
@@ -192,8 +191,8 @@ class Controllers:
         POLICY.allow(*map(parse, allowed))
         for each in allowed:
             self._publication.add(each)
-        if not settings.beside_api and (service := os.environ.get("KUBERNETES_SERVICE_HOST")):
-            POLICY.refuse(service, int(os.environ.get("KUBERNETES_SERVICE_PORT", "443")))
+        if not settings.beside_api:  # whoever starts the API knows all of its addresses
+            POLICY.refuse_server(self._way.server)
 
     async def close(self) -> None:
         """Leave nothing behind."""

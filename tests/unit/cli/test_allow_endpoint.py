@@ -6,7 +6,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from nagaya.address_policy import AddressPolicy, AddressRefused
+from nagaya.cli import controllers_run
+from nagaya.cli.controllers_run import Controllers, Settings, Way
 from nagaya.cli.main import main
+from nagaya.kube.connection import Connection
+from nagaya.kube.http import HttpTransport
+from nagaya.world import World
 
 
 @pytest.mark.parametrize("command", ["up", "controllers", "manifests"])
@@ -31,3 +37,14 @@ def test_without_controllers_nothing_is_connected_to() -> None:
     result = CliRunner().invoke(main, ["up", "--without-controllers", "--allow-endpoint", "127.0.0.1:1"])
     assert result.exit_code == 2
     assert "leave out --allow-endpoint" in result.output
+
+
+async def test_controllers_of_another_api_lead_no_object_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = AddressPolicy()
+    monkeypatch.setattr(controllers_run, "POLICY", policy)
+    connection, world = Connection("https://10.9.8.7:6443"), World()
+    way = Way(connection.server, lambda: HttpTransport(connection, world=world))
+    controllers = Controllers(Settings(("ipam",)), way, world)
+    await controllers.close()
+    with pytest.raises(AddressRefused, match="is the management API itself"):
+        policy.check(("10.9.8.7", 6443))
