@@ -184,6 +184,7 @@ def merged(own: Mapping[str, Any], entries: Mapping[str, Any], *, use: bool, for
 async def works(world: World, text: str, name: str) -> str:
     """A sentence that says that a kubeconfig works. Raises Ended with the reason if it does not."""
     from nagaya.kube.client import Client
+    from nagaya.kube.decoding import ServerVersion, read_document
     from nagaya.kube.errors import ApiError
     from nagaya.kube.http import HttpTransport
     from nagaya.kube.kubeconfig import KubeconfigError, parse_text
@@ -196,6 +197,7 @@ async def works(world: World, text: str, name: str) -> str:
     client = Client(HttpTransport(connection, world=world), world=world)
     try:
         answer = await client.raw("GET", "/version", timeout=CHECK_TIMEOUT)
+        version = read_document(ServerVersion, "/version", answer.body).git_version or "of an unknown version"
         # What everyone may ask proves nothing about who asks.
         await client.raw("GET", "/api/v1/namespaces", query={"limit": "1"}, timeout=CHECK_TIMEOUT)
     except NoAnswer as error:
@@ -207,16 +209,7 @@ async def works(world: World, text: str, name: str) -> str:
         raise Ended(f"The API of {name} at {connection.server} refuses: {error}.") from error
     finally:
         await client.close()
-    return f"It works: Kubernetes {_version(answer.body)} answers at {connection.server}."
-
-
-def _version(body: bytes) -> str:
-    import json
-
-    try:
-        return str(json.loads(body)["gitVersion"])
-    except (ValueError, KeyError, TypeError):
-        return "of an unknown version"
+    return f"It works: Kubernetes {version} answers at {connection.server}."
 
 
 def _entry(given: Mapping[str, Any], section: str, singular: str, name: str) -> Mapping[str, Any]:

@@ -17,12 +17,13 @@ import msgspec
 
 from nagaya.api.kind import Kind, Object
 from nagaya.api.meta import ObjectMeta
+from nagaya.api.model import Model
 from nagaya.api.untyped import Untyped
 from nagaya.foreign_answers import read_json
 from nagaya.foreign_text import escape_line
 from nagaya.kube.errors import from_status
 from nagaya.kube.key import Key
-from nagaya.kube.transport import Call
+from nagaya.kube.transport import AnswerUnusable, Call, NoAnswer
 
 T = TypeVar("T", bound=Object)
 _Item = TypeVar("_Item")
@@ -34,18 +35,25 @@ CHANGES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 
-class Undecodable(Exception):
+class Undecodable(NoAnswer):
     """An object that the server has, and that is not what its kind says. Names the field at fault."""
 
     def __init__(self, kind: Kind[Any], key: Key, resource_version: str, why: str, *, deleted: bool = False) -> None:
-        why = escape_line(why, _LONGEST)
-        shown = escape_line(str(key), _LONGEST)
-        super().__init__(f"{kind} {shown} cannot be read: {why}. Does its CRD serve what {kind.api_version} promises?")
+        super().__init__(Call("GET", kind.path()), escape_line(why, _LONGEST))
         self.kind = kind
         self.key = key
         self.resource_version = resource_version if _is_version(resource_version) else ""
         self.deleted = deleted
-        self.why = why
+
+    def __str__(self) -> str:
+        shown, promised = escape_line(str(self.key), _LONGEST), self.kind.api_version
+        return f"{self.kind} {shown} cannot be read: {self.why}. Does its CRD serve what {promised} promises?"
+
+
+class ServerVersion(Model):
+    """What an API server says of itself at /version."""
+
+    git_version: str = ""
 
 
 OnProblem = Callable[[Undecodable], None]
@@ -123,6 +131,15 @@ def _list_decoder(model: type[Any]) -> msgspec.json.Decoder[Any]:
 @cache
 def _event_decoder(model: type[Any]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(_Event[model])  # type: ignore[valid-type]  # the type is a value here
+
+
+def read_document(shape: type[_Item], path: str, body: bytes) -> _Item:
+    """The document at a path, which is no object of a kind. Raises AnswerUnusable."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except UNREADABLE as error:
+        why = escape_line(str(error), _LONGEST)
+        raise AnswerUnusable(Call("GET", path), f"the answer cannot be read: {why}") from None
 
 
 def read_object(kind: Kind[T], body: bytes) -> T:

@@ -24,7 +24,6 @@ from typing import Any, Final
 from nagaya.api.kind import Kind, Resource
 from nagaya.api.model import Model
 from nagaya.kube.client import Client
-from nagaya.kube.decoding import Undecodable
 from nagaya.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from nagaya.kube.microtime import microtime
 from nagaya.kube.patches import Merge
@@ -187,7 +186,7 @@ class Election:
         try:
             async with asyncio.timeout(patience):
                 return await self._try()
-        except (ApiError, NoAnswer, Undecodable, TimeoutError) as error:
+        except (ApiError, NoAnswer, TimeoutError) as error:
             problem = str(error) or f"the API server did not answer within {patience:g} s"
             if problem != self._told_problem and not isinstance(error, Conflict | AlreadyExists):
                 log.warning("the lease %s/%s cannot be had: %s", self._namespace, self._name, problem)

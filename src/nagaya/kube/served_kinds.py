@@ -5,12 +5,11 @@ A version that the server does not serve is asked for again: its definition may 
 
 from __future__ import annotations
 
-import msgspec
-
 from nagaya.api.kind import Kind
 from nagaya.api.model import Model
 from nagaya.api.untyped import Untyped
 from nagaya.kube.client import Client
+from nagaya.kube.decoding import read_document
 from nagaya.kube.errors import NotFound
 
 
@@ -43,11 +42,12 @@ class ServedKinds:
 
     async def _discover(self, api_version: str) -> None:
         group, _, version = api_version.rpartition("/")
+        path = f"/apis/{api_version}" if group else f"/api/{version}"
         try:
-            answer = await self._client.raw("GET", f"/apis/{api_version}" if group else f"/api/{version}")
+            answer = await self._client.raw("GET", path)
         except NotFound:
             return
-        for each in msgspec.json.decode(answer.body, type=_ServedList).resources:
+        for each in read_document(_ServedList, path, answer.body).resources:
             if "/" not in each.name:
                 made = Kind(group, version, each.kind, each.name, Untyped, each.namespaced)
                 self._kinds[(api_version, each.kind)] = made

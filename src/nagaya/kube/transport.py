@@ -64,7 +64,7 @@ class StreamAnswer(Protocol):
 
 
 class NoAnswer(Exception):
-    """A call without an answer."""
+    """A call without an answer that can be used."""
 
     def __init__(self, call: Call, why: str) -> None:
         super().__init__(f"{call}: {why}")

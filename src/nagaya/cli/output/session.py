@@ -117,6 +117,7 @@ def run(management: Management, work: Callable[[Session], Awaitable[int | None]]
     """Do a command's work to its end, good or bad."""
     import asyncio
 
+    from nagaya.kube.decoding import Undecodable
     from nagaya.kube.errors import ApiError, Forbidden, Unauthorized
     from nagaya.kube.transport import NoAnswer, NoCredentials
 
@@ -139,6 +140,8 @@ def run(management: Management, work: Callable[[Session], Awaitable[int | None]]
         _fail(str(ended), ended.code)
     except NoCredentials as error:
         _fail(f"You cannot prove who you are to {server}: {error.why}. Correct the user of your kubeconfig.")
+    except Undecodable as error:
+        _fail(str(error))
     except NoAnswer as error:
         _fail(unanswered(error))
     except Unauthorized as error:

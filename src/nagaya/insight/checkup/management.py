@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-import msgspec
-
 from nagaya.api.catalog import PARTS
 from nagaya.api.crd import render
 from nagaya.api.definition import Definition
 from nagaya.api.untyped import Untyped
 from nagaya.insight.checkup.finding import Finding, Subject
 from nagaya.kube.client import Client
+from nagaya.kube.decoding import ServerVersion, read_document
 from nagaya.kube.definitions import DEFINITIONS, missing
 from nagaya.kube.errors import ApiError, Forbidden, ServerError
 from nagaya.kube.transport import NOTHING
@@ -64,7 +63,7 @@ async def look(client: Client, server: str, clock: Clock) -> Seen:
     version, headers = "", NOTHING
     try:
         answer = await client.raw("GET", "/version", timeout=ANSWER)
-        version, headers = str(msgspec.json.decode(answer.body).get("gitVersion", "")), answer.headers
+        version, headers = read_document(ServerVersion, "/version", answer.body).git_version, answer.headers
     except Forbidden:
         pass  # an answer all the same
     skew = skew_of(headers.get("date", ""), before, clock.now())

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
 from nagaya.cloud.lint import living
 from nagaya.cloud.lint.finding import Severity
 from nagaya.cloud.lint.manifests import Manifests
@@ -19,6 +17,7 @@ from nagaya.insight.checkup.finding import Finding, Subject
 from nagaya.insight.picture.member import Member
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
+from nagaya.kube.decoding import ServerVersion, read_document
 from nagaya.kube.errors import ApiError
 from nagaya.kube.transport import NoAnswer, Transport
 from nagaya.world import World
@@ -59,7 +58,7 @@ async def look(management: Client, world: World, namespace: str, name: str, ways
     try:
         async with asyncio.timeout(ANSWER):
             answer = await tenant.raw("GET", "/version", timeout=ANSWER)
-        version = str(msgspec.json.decode(answer.body).get("gitVersion", ""))
+        version = read_document(ServerVersion, "/version", answer.body).git_version
         async with asyncio.timeout(READING):
             nodes = tuple((await tenant.list(NODES)).items)
             report, unread = await _linted(management, tenant, namespace, name)

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-import msgspec
-
 from nagaya.insight.picture.discovery import ACCEPT, Groups
 from nagaya.insight.picture.search import ALIKE
 from nagaya.kube.client import Client
+from nagaya.kube.decoding import read_document
 from nagaya.kube.errors import ApiError
+from nagaya.kube.transport import AnswerUnusable
 
 _CONVERTIBLE: Final = ("v1beta1",)
 _FIRST: Final = ("cluster.k8s.io", "v1alpha1")
@@ -28,8 +28,8 @@ async def remedy(client: Client, api_version: str, kind: str, source: str) -> st
     """What to do about a manifest of `source`. Raises what the client does when nobody answers."""
     try:
         answer = await client.raw("GET", "/apis", accept=ACCEPT)
-        groups = msgspec.json.decode(answer.body, type=Groups).items
-    except (ApiError, msgspec.ValidationError):
+        groups = read_document(Groups, "/apis", answer.body).items
+    except (ApiError, AnswerUnusable):
         return _ELSE
     served = {
         group.metadata.name: {

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from nagaya.api.model import Model
 from nagaya.insight.picture.kinds import GROUP, Definition, DefinitionSpec, Names, Version
 from nagaya.kube.client import Client
+from nagaya.kube.decoding import read_document
 
 ACCEPT: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -59,9 +58,9 @@ class Groups(Model):
 
 
 async def discovered(client: Client) -> list[Definition]:
-    """Definitions as far as discovery tells them. Raises what the client does, and ValueError for another answer."""
+    """Definitions as far as discovery tells them. Raises what the client does."""
     answer = await client.raw("GET", "/apis", accept=ACCEPT)
-    groups = msgspec.json.decode(answer.body, type=Groups).items
+    groups = read_document(Groups, "/apis", answer.body).items
     found: dict[tuple[str, str], Definition] = {}
     for group in groups:
         name = group.metadata.name

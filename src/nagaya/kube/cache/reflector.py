@@ -86,7 +86,10 @@ class Reflector(Generic[T]):
             except Expired:
                 log.debug("%s: the server has forgotten what happened since %s", self._kind, self._store.position)
                 listed = False
-            except (ApiError, NoAnswer, Undecodable) as error:
+            except Undecodable as error:
+                listed = False
+                self._trouble(str(error))
+            except (ApiError, NoAnswer) as error:
                 listed = listed and isinstance(error, _WATCH_AGAIN)
                 self._trouble(str(error), passing=isinstance(error, NoAnswer) and self._failures < LASTING)
             except Exception as error:

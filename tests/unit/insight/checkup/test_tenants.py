@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import pytest
+
+from nagaya.cloud.lint import living
 from nagaya.cloud.lint.finding import Finding as Deadlock
 from nagaya.cloud.lint.finding import Severity
 from nagaya.cloud.lint.report import Report
 from nagaya.clusters.node import NODES, Node
 from nagaya.insight.checkup.finding import Finding, Standing, Subject
-from nagaya.insight.checkup.tenants import Seen, findings
+from nagaya.insight.checkup.tenants import Seen, findings, look
 from nagaya.insight.picture.member import member
+from nagaya.kube.client import Client
+from nagaya.kube.connection import Connection
+from nagaya.kube.transport import Answer, Call, StreamAnswer
+from nagaya.world import World
 from unit.insight.scene import Condition, Scene
 
 UP: Condition = ("ControlPlaneInitialized", "True", "Initialized")
@@ -83,3 +91,36 @@ def test_what_could_not_be_read_is_told() -> None:
     late = told(answering(report=None, unread=("it did not tell all",)))
     assert late["API"].standing is Standing.OK
     assert late["nodes"].standing is Standing.UNCHECKED
+
+
+class Answering:
+    """An API server with one answer to everything but /version."""
+
+    def __init__(self, version: bytes, rest: bytes) -> None:
+        self._version = version
+        self._rest = rest
+
+    async def send(self, call: Call) -> Answer:
+        return Answer(200, {}, self._version if call.path == "/version" else self._rest)
+
+    def stream(self, call: Call) -> AbstractAsyncContextManager[StreamAnswer]:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b'{"gitVersion":1,"items":1}', b'{"items":[1]}', b"\xff"])
+@pytest.mark.parametrize("version", [b'{"gitVersion":"v1.36.3"}', None])
+async def test_a_tenant_whose_answers_make_no_sense_is_a_finding(
+    body: bytes, version: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def connection(*_: object) -> Connection:
+        return Connection("https://tenant:6443")
+
+    monkeypatch.setattr(living, "tenant_connection", connection)
+    world = World()
+    tenant = Answering(body if version is None else version, body)
+    management = Client(Answering(b"{}", b'{"metadata":{"resourceVersion":"1"},"items":[]}'), world=world)
+    seen = await look(management, world, "default", "demo", lambda _: tenant)
+    assert told(seen)["API"].standing is (Standing.OK if seen.version else Standing.PROBLEM)

@@ -38,7 +38,6 @@ from nagaya.controlplane.kubeadm.workload.static_pod import (
 from nagaya.controlplane.kubeadm.workload_port import Question, WorkloadError
 from nagaya.kube.cache.change import Change
 from nagaya.kube.calls import nothing
-from nagaya.kube.client import Undecodable
 from nagaya.kube.errors import ApiError
 from nagaya.kube.etcd.pool import EtcdPool
 from nagaya.kube.key import Key
@@ -175,7 +174,7 @@ class Tenant:
             return
         try:
             yield True
-        except (ApiError, NoAnswer, Undecodable, ValueError) as error:
+        except (ApiError, NoAnswer, ValueError) as error:
             raise WorkloadError(f"{what} cannot be brought in line: {error}") from error
         self._kept[what] = facts, now
 

@@ -12,7 +12,6 @@ from typing import Final
 from nagaya.clusters.node import NODES, Node
 from nagaya.core.machine.deletion.node_access import node_name
 from nagaya.core.machine.seen import Seen
-from nagaya.kube.client import Undecodable
 from nagaya.kube.errors import ApiError
 from nagaya.kube.key import Key
 from nagaya.kube.remote import Remote
@@ -64,5 +63,5 @@ async def patiently(what: str, seconds: float = PATIENCE) -> AsyncIterator[None]
             yield
     except TimeoutError:
         raise TenantFailed(f"{what}: no answer within {seconds:g} s") from None
-    except (ApiError, NoAnswer, Undecodable) as error:
+    except (ApiError, NoAnswer) as error:
         raise TenantFailed(f"{what}: {error}") from error
