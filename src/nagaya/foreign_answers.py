@@ -64,7 +64,7 @@ def check_size(size: int, compressed: int | None, largest: int = LARGEST) -> Non
         )
 
 
-def read_json(text: bytes) -> Any:
+def read_json(text: bytes | str) -> Any:
     """What JSON says; numbers are finite, and nesting is bounded. Raises ValueError."""
     return orjson.loads(text)
 

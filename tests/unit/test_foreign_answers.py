@@ -21,11 +21,14 @@ import pytest
 from nagaya.address_policy import ENVIRONMENT
 from nagaya.clusters.management import NAMESPACES
 from nagaya.foreign_answers import LARGEST, REMOVED, secrets
+from nagaya.infrastructure.proxmox.boot import ignition, native
 from nagaya.infrastructure.proxmox.client import Endpoint, Facts, Password, Token, Trust
 from nagaya.infrastructure.proxmox.client.calls import Calls
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, Malformed, ProxmoxError
 from nagaya.infrastructure.proxmox.client.http import HttpTransport as ProxmoxTransport
 from nagaya.infrastructure.proxmox.client.transport import Answer, NoAnswer, Request, Unusable
+from nagaya.infrastructure.proxmox.image import marker as image_marker
+from nagaya.infrastructure.proxmox.virtual_machine import marker as virtual_machine_marker
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
 from nagaya.kube.errors import ApiError, ServerError
@@ -520,3 +523,25 @@ def test_silly_numbers_in_a_status_are_no_trouble(code: str) -> None:
     body = f'{{"kind":"Status","code":{code},"details":{{"retryAfterSeconds":{code}}}}}'.encode()
     error = from_answer(KubeAnswer(503, {"retry-after": code}, body), GET)
     assert error.retry_after is None or error.retry_after >= 0
+
+
+DEEP = '{"a":' * 100_000
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: virtual_machine_marker.read(f"{virtual_machine_marker.PREFIX}{DEEP}"),
+        lambda: image_marker.read(f"{image_marker.PREFIX}{DEEP}", 100),
+        lambda: native.read_marker(DEEP),
+        lambda: native.read_marker('{"machine":"a","digest":"b","restarts":Infinity}'),
+    ],
+    ids=["marker of a VM", "marker of an image", "marker in a guest", "infinite restarts"],
+)
+def test_json_of_others_without_end_is_no_marker(read: Callable[[], object]) -> None:
+    assert read() is None
+
+
+def test_ignition_without_end_is_told() -> None:
+    with pytest.raises(ignition.UnusableIgnition):
+        ignition._parsed(DEEP.encode())

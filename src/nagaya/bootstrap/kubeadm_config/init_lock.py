@@ -14,6 +14,7 @@ from nagaya.api.cluster import labels
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.machine import MACHINES
 from nagaya.api.kind import Kind, Resource
+from nagaya.foreign_answers import read_json
 from nagaya.kube.client import Client
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.key import Key
@@ -106,7 +107,7 @@ def _content(cluster: Cluster, machine: str) -> dict[str, Any]:
 def _named(found: LockMap) -> str:
     """The machine that a lock names; empty if it cannot be read, which nobody can hold."""
     try:
-        information = json.loads(found.data.get(_INFORMATION, ""))
+        information = read_json(found.data.get(_INFORMATION, ""))
     except ValueError:
         return ""
     name = information.get(_MACHINE) if isinstance(information, dict) else None

@@ -10,6 +10,7 @@ import json
 from typing import Any, Final
 from urllib.parse import quote
 
+from nagaya.foreign_answers import read_json
 from nagaya.infrastructure.proxmox.boot.network import Network
 from nagaya.infrastructure.proxmox.boot.networkd import units
 from nagaya.infrastructure.proxmox.boot.nocloud import PROVIDER
@@ -43,7 +44,7 @@ def enriched(bootstrap: bytes, hostname: str, instance: str, network: Network) -
 
 def _parsed(bootstrap: bytes) -> dict[str, Any]:
     try:
-        config = json.loads(bootstrap)
+        config = read_json(bootstrap)
     except ValueError as error:
         raise UnusableIgnition(f"the bootstrap data are not an Ignition configuration: {error}") from error
     section = config.get("ignition") if isinstance(config, dict) else None

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+from nagaya.foreign_answers import read_json
 from nagaya.infrastructure.proxmox.boot.network import Network, Nic
 
 SEED: Final = "/var/lib/cloud/seed/nocloud"
@@ -116,7 +117,7 @@ class Marker:
 def read_marker(text: str) -> Marker | None:
     """What a marker says; None if it is none."""
     try:
-        said = json.loads(text)
+        said = read_json(text)
         return Marker(
             str(said["machine"]),
             str(said["digest"]),

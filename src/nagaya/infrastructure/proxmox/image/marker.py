@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from nagaya.foreign_answers import read_json
 from nagaya.infrastructure.proxmox.image.checksum import BadChecksum, checksum
 from nagaya.infrastructure.proxmox.image.image import Image
 
@@ -76,7 +77,7 @@ def read(description: str, vmid: int) -> Marker | None:
         if not line.startswith(PREFIX):
             continue
         try:
-            said = json.loads(line.removeprefix(PREFIX))
+            said = read_json(line.removeprefix(PREFIX))
             checksum(said["checksum"])
             if said["vmid"] != vmid:
                 return None

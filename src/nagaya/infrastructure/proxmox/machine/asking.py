@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import timedelta
 from typing import Final
 
 from nagaya.api.contract.bootstrap import SENTINEL
 from nagaya.api.proxmox.conditions import ProxmoxMachineCondition
+from nagaya.foreign_answers import read_json
 from nagaya.infrastructure.proxmox.client import Proxmox
 from nagaya.infrastructure.proxmox.client.errors import (
     AgentFailed,
@@ -78,7 +78,7 @@ async def cloud_init(proxmox: Proxmox, node: str, vmid: int) -> str:
     except Forbidden:
         return UNKNOWN
     try:
-        errors = json.loads(text)["v1"]["errors"]
+        errors = read_json(text)["v1"]["errors"]
     except (ValueError, KeyError, TypeError):
         return UNKNOWN
     return "; ".join(str(each) for each in errors) if errors else DONE

@@ -17,6 +17,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, Final
 
+from nagaya.foreign_answers import read_json
+
 PREFIX: Final = "nagaya: "
 TAG: Final = "nagaya"
 CLAIM: Final = "infrastructure.nagaya.dev/claim"
@@ -70,8 +72,8 @@ def read(description: str) -> Marker | None:
         if not line.startswith(PREFIX):
             continue
         try:
-            content = json.loads(line.removeprefix(PREFIX))
-        except (ValueError, RecursionError):
+            content = read_json(line.removeprefix(PREFIX))
+        except ValueError:
             return None
         if not isinstance(content, dict) or not isinstance(content.get("uid"), str):
             return None

@@ -6,11 +6,11 @@ and kept nowhere.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
+from nagaya.foreign_answers import read_json
 from nagaya.infrastructure.proxmox.client import Endpoint, Password, Trust
 from nagaya.infrastructure.proxmox.client.calls import TIMEOUT
 from nagaya.infrastructure.proxmox.client.decoding import decoded
@@ -111,7 +111,7 @@ def _kinds(ticket: str) -> tuple[str, ...]:
     """What may answer a challenge: it is JSON, escaped, in the second part of the ticket."""
     part = ticket.partition(":")[2].partition(":")[0].removeprefix(_CHALLENGE)
     try:
-        found = json.loads(unquote(part))
+        found = read_json(unquote(part))
     except ValueError:
         return ()
     return tuple(name for name, value in found.items() if value) if isinstance(found, dict) else ()
