@@ -14,11 +14,13 @@ import io
 import json
 import re
 import sys
+import traceback
 import unicodedata
 from typing import IO, TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import TracebackType
 
     from rich.console import Console
 
@@ -94,10 +96,16 @@ class EscapedStream:
 
 def escape_output() -> None:
     """From now on, escape whatever this process prints."""
+    sys.excepthook = _print_error
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, EscapedStream):
             setattr(sys, name, EscapedStream(stream))
+
+
+def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an error that nobody expected, as the interpreter would."""
+    sys.stderr.write(escape_lines("".join(traceback.format_exception(kind, error, trace)).rstrip()) + "\n")
 
 
 def safe_console(stream: IO[str]) -> Console:

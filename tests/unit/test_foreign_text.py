@@ -30,6 +30,8 @@ HOSTILE = (
     "\U000e0041n\ufeffo[red]p[/red][link=http://y]q" + "e" + "\u0301" * 500
 )
 
+FORGED = "\nDONE: everything is well"
+
 
 def unsafe(text: str) -> set[str]:
     """Characters that no terminal should get from others."""
@@ -129,9 +131,9 @@ def talk(way: str) -> None:
     if way == "exception":
         raise ValueError(HOSTILE)
     if way == "click":
-        raise click.ClickException(HOSTILE)
+        raise click.ClickException(f"{HOSTILE}{FORGED}")
     if way == "usage":
-        raise click.BadParameter(HOSTILE)
+        raise click.BadParameter(f"{HOSTILE}{FORGED}")
     if way == "prompt":
         click.prompt(HOSTILE, default=HOSTILE, err=True)
     click.echo(HOSTILE)
@@ -153,6 +155,7 @@ def test_whatever_a_command_prints_is_escaped(way: str, monkeypatch: pytest.Monk
     result = CliRunner().invoke(menu, ["talk", way], input="x\n")
     assert result.output
     assert not unsafe(result.output), result.output
+    assert FORGED not in result.output
 
 
 def test_the_interpreter_prints_unexpected_errors_escaped(tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ def test_the_interpreter_prints_unexpected_errors_escaped(tmp_path: Path) -> Non
         "import click\n"
         "@click.command()\n"
         "def talk():\n"
-        f"    raise ValueError({HOSTILE!a})\n"
+        f"    raise ValueError({HOSTILE + FORGED!a})\n"
         "Menu.get_command = lambda *_: talk\n"
         "Menu({}, name='x')(['talk'])\n"
     )
@@ -173,6 +176,7 @@ def test_the_interpreter_prints_unexpected_errors_escaped(tmp_path: Path) -> Non
         assert done.returncode == 1
         assert b"ValueError" in done.stderr
         assert not unsafe(done.stderr.decode())
+        assert FORGED.encode() not in done.stderr
 
 
 def test_a_stream_that_escapes_is_otherwise_the_one_that_it_wraps() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nagaya.foreign_text import escape_output
+from nagaya.foreign_text import escape_lines, escape_output
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -43,9 +43,13 @@ class Menu(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Ctrl-C ends whatever is at work, also while a command is still being imported, with the same exit code."""
+        """Ctrl-C ends whatever is at work, also while a command is still being imported, with the same exit code. No
+        line of an error looks like a message of its own."""
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            vars(error).update(message=escape_lines(error.message))
+            raise
         except KeyboardInterrupt:
             from nagaya.cli.output.exit_code import ExitCode
 

@@ -116,5 +116,7 @@ def _read(sources: tuple[str, ...], recursive: bool) -> list[Manifest]:
 
 
 def _stop(sentence: str) -> NoReturn:
-    click.echo(f"Error: {sentence}", err=True)
+    from nagaya.cli.output.screen import note
+
+    note(f"Error: {sentence}")
     raise SystemExit(int(ExitCode.USAGE))

@@ -10,6 +10,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
+from nagaya.cli.output.screen import note
 
 
 def finish(work: Coroutine[Any, Any, int | None]) -> None:
@@ -17,7 +18,7 @@ def finish(work: Coroutine[Any, Any, int | None]) -> None:
     try:
         code = asyncio.run(work)
     except Ended as ended:
-        click.echo(f"Error: {ended}", err=True)
+        note(f"Error: {ended}")
         raise SystemExit(int(ended.code)) from ended
     except KeyboardInterrupt:
         click.echo("\nStopped. Run the same again: it goes on where it was.", err=True)

@@ -9,6 +9,7 @@ with the VMID. A reservation goes when nothing of ours can be under its VMID any
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from nagaya.api.proxmox.proxmox_virtual_machine import DELETED, ProxmoxVirtualMachine
@@ -114,7 +115,7 @@ def _free(held: Ownerless) -> tuple[tuple[Leftover, ...], tuple[Untouched, ...]]
     for each in held.volumes:
         what = f"{each.volume.id} on {each.node}"
         if doubt := _doubt(reservation, each):
-            free = f"pvesm free {each.volume.id}   # on {each.node}"
+            free = f"pvesm free {shlex.quote(each.volume.id)}   # on {each.node}"
             staying.append(
                 Untouched(what, f"VMID {reservation.spec.vmid} is reserved here and free, but {doubt}.", free)
             )
@@ -182,7 +183,7 @@ def _image(placed: Placed) -> Untouched:
         "It has the name of a boot image, no VM has its VMID, and no reservation here is for it: it is another "
         "Nagaya's, or was made by CAPMOX, which names its images the same."
     )
-    free = f"pvesm free {placed.volume.id}   # on {placed.node}, if it is nobody's"
+    free = f"pvesm free {shlex.quote(placed.volume.id)}   # on {placed.node}, if it is nobody's"
     return Untouched(f"{placed.volume.id} on {placed.node}", why, free)
 
 
