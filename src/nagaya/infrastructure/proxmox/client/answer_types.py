@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Malformed
@@ -26,78 +26,47 @@ _LATEST: Final = 253_402_300_799
 _LONGEST: Final = 64 << 10
 _SHOWN: Final = 60
 
-Check = Callable[[Any], bool]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Type:
+    """What a value may be: its name in errors, and the check."""
+
+    noun: str
+    fits: Callable[[Any], bool]
+    nested: bool = False
+    """Whether it has fields of its own, which are checked too."""
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST
-
-
-def _long_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _scalar(value: Any) -> bool:
-    return value is None or isinstance(value, int | float) or _text(value)
-
-
-def _name(value: Any) -> bool:
+def _is_number(value: Any, pattern: re.Pattern[str]) -> bool:
     if isinstance(value, str):
-        return value.isprintable() and len(value) <= _LONGEST
-    return _scalar(value)
-
-
-def _integer(value: Any) -> bool:
-    if isinstance(value, str):
-        return _INTEGER.fullmatch(value) is not None
+        return pattern.fullmatch(value) is not None
     return isinstance(value, int | float) and abs(value) <= _LARGEST
 
 
-def _number(value: Any) -> bool:
-    return _NUMBER.fullmatch(value) is not None if isinstance(value, str) else _integer(value)
+def _is_list(value: Any, kind: _Type) -> bool:
+    return isinstance(value, list) and all(map(kind.fits, value))
 
 
-def _time(value: Any) -> bool:
-    return _integer(value) and 0 <= int(value) <= _LATEST
-
-
-def _node(value: Any) -> bool:
-    return isinstance(value, str) and _NODE.fullmatch(value) is not None
-
-
-def _record(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _rows(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
-
-
-def _nested(value: Any) -> bool:
-    return _record(value) or _rows(value)
-
-
-_NOUNS: Final[Mapping[Check, str]] = {
-    _text: "a text",
-    _long_text: "a text",
-    _scalar: "a text or a number",
-    _name: "a text without control characters, or a number",
-    _integer: "a whole number",
-    _number: "a number",
-    _time: "a point in time",
-    _node: "the name of a host",
-    _record: "a record",
-    _rows: "a list of records",
-    _texts: "a list of texts",
-    _nested: "a record or a list of records",
-}
-_FIELDS: Final[Mapping[str, Check]] = {
-    name: check
-    for check, names in (
+_text = _Type("a text", lambda value: isinstance(value, str) and len(value) <= _LONGEST)
+_long_text = _Type("a text", lambda value: isinstance(value, str))
+_scalar = _Type(
+    "a text or a number", lambda value: value is None or isinstance(value, int | float) or _text.fits(value)
+)
+_name = _Type(
+    "a text without control characters, or a number",
+    lambda value: _scalar.fits(value) and (not isinstance(value, str) or value.isprintable()),
+)
+_integer = _Type("a whole number", lambda value: _is_number(value, _INTEGER))
+_number = _Type("a number", lambda value: _is_number(value, _NUMBER))
+_time = _Type("a point in time", lambda value: _integer.fits(value) and 0 <= int(value) <= _LATEST)
+_node = _Type("the name of a host", lambda value: isinstance(value, str) and _NODE.fullmatch(value) is not None)
+_record = _Type("a record", lambda value: isinstance(value, dict), nested=True)
+_rows = _Type("a list of records", lambda value: _is_list(value, _record), nested=True)
+_texts = _Type("a list of texts", lambda value: _is_list(value, _text))
+_nested = _Type("a record or a list of records", lambda value: _record.fits(value) or _rows.fits(value), nested=True)
+_FIELDS: Final[Mapping[str, _Type]] = {
+    name: kind
+    for kind, names in (
         (_text, "type status userid roleid tokenid full-tokenid path ugid upid volid ticket CSRFPreventionToken ip "
                 "iface filename fingerprint pem ip-address vnet zone"),
         (_long_text, "content out-data err-data"),
@@ -153,25 +122,25 @@ def shown(value: Any) -> str:
 
 
 def _checked(row: dict[str, Any], asked: Evidence) -> Record:
-    check = _check_of(asked.path)
+    common = _common_type(asked.path)
     found = Record(row, asked)
     for name, value in row.items():
-        wanted = check or _FIELDS.get(name)
+        wanted = common or _FIELDS.get(name)
         # Most fields of a large list are plain numbers and short names, which need no call.
         if wanted is None or (value.__class__ is int and wanted in _NUMERIC):
             continue
-        if wanted(value):
-            if wanted in (_record, _rows, _nested):
+        if wanted.fits(value):
+            if wanted.nested:
                 found[name] = typed(value, asked)
         elif value in _ABSENT:
             del found[name]
         else:
-            raise malformed(asked, f"{name[:_SHOWN]}: {shown(value)} is not {_NOUNS[wanted]}")
+            raise malformed(asked, f"{name[:_SHOWN]}: {shown(value)} is not {wanted.noun}")
     return found
 
 
-def _check_of(path: str) -> Check | None:
-    """What all fields of some answers are, whatever their names."""
+def _common_type(path: str) -> _Type | None:
+    """The type of all fields of some answers, whatever their names."""
     if path.endswith("/version"):
         return _text
     return _scalar if path.endswith("/config") else None
