@@ -19,6 +19,11 @@ _TURNS: Final = 10
 
 
 Check = Callable[[tuple[Any, ...]], None]
+"""Raises OSError for an address, as `getaddrinfo` says it, that no socket may be connected to."""
+
+
+def anywhere(address: tuple[Any, ...]) -> None:
+    """Allow all addresses."""
 
 
 async def connected(host: str, port: int, check: Check) -> socket.socket:
@@ -44,9 +49,9 @@ class Sockets:
     """Makes sockets for `aiohttp.TCPConnector(socket_factory=...)`, and ends those that are left."""
 
     def __init__(
-        self, prepare: Callable[[socket.socket], None] = lambda made: None, *, check: Check = lambda address: None
+        self, prepare: Callable[[socket.socket], None] = lambda made: None, *, check: Check = anywhere
     ) -> None:
-        """`prepare` sets the options of each. `check` raises OSError if none may be made for an address."""
+        """`prepare` sets the options of each."""
         self._prepare = prepare
         self._check = check
         self._made: WeakSet[socket.socket] = WeakSet()

@@ -46,7 +46,7 @@ from nagaya.kube.transport import (
     StreamAnswer,
     Unreachable,
 )
-from nagaya.sockets import Sockets
+from nagaya.sockets import Sockets, anywhere
 from nagaya.world import World
 
 CONNECT_TIMEOUT: Final = 10.0  # seconds, TLS included
@@ -83,7 +83,7 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | None = None
         self._tls_of: Proof | None = None
-        self._sockets = Sockets(_probed, check=POLICY.check) if sealed else Sockets(_probed)
+        self._sockets = Sockets(_probed, check=POLICY.check if sealed else anywhere)
         self._closed = False
 
     @property

@@ -35,6 +35,7 @@ from nagaya.kube.streams.tls import TlsStream, explain
 from nagaya.kube.streams.upgrade import ConnectionReader, Response
 from nagaya.kube.streams.websocket import WebSocketStream
 from nagaya.kube.transport import Answer, Call, NoCredentials, Unreachable
+from nagaya.sockets import anywhere
 from nagaya.wire.websocket import accept_key
 from nagaya.world import World
 
@@ -65,7 +66,7 @@ class PortForward:
         self._connection = connection
         self._credentials = Credentials(connection, world.clock, environment)
         sealed = connection.sealed
-        self._check = POLICY.check if sealed else None
+        self._check = POLICY.check if sealed else anywhere
         self._proxy = None if sealed else proxy.proxy_for(connection.server, connection.proxy, environment)
         self._headers = standing_headers(connection, user_agent)
         self._timeout = timeout

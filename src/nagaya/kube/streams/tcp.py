@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from nagaya.kube.streams.stream import CHUNK, StreamBroken
-from nagaya.sockets import Check, connected
+from nagaya.sockets import Check, anywhere, connected
 
 CLOSE_TIMEOUT: Final = 1.0  # seconds for what is on its way; after that it is thrown away
 
@@ -21,12 +21,9 @@ class TcpStream:
         self._peer = peer
 
     @classmethod
-    async def connect(cls, host: str, port: int, check: Check | None = None) -> TcpStream:
+    async def connect(cls, host: str, port: int, check: Check = anywhere) -> TcpStream:
         """Connect, to an address that passes the check. Raises OSError; takes as long as it is given."""
-        if check is None:
-            reader, writer = await asyncio.open_connection(host, port, limit=CHUNK)
-        else:
-            reader, writer = await asyncio.open_connection(sock=await connected(host, port, check), limit=CHUNK)
+        reader, writer = await asyncio.open_connection(sock=await connected(host, port, check), limit=CHUNK)
         return cls(reader, writer, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
     async def read(self, limit: int = CHUNK) -> bytes:

@@ -125,12 +125,12 @@ async def facts_of(client: Client, reference: Reference, source: Source) -> Fact
     """Read what the source says. Raises Unusable, with a sentence that repeats no secret."""
     secret = await _secret(client, source)
     spec = None if source.connection is None else source.connection.spec
-    if source.is_foreign and spec is not None:
-        return _facts_of_foreign(secret, source.secret, spec, name=str(reference.key))
     authority = ""
-    if source.connection is not None and spec is not None and spec.ca_ref is not None:
-        authority = await _authority(client, source.connection.metadata.namespace, spec.ca_ref)
+    if spec is not None and spec.ca_ref is not None and not source.is_foreign:
+        authority = await _authority(client, source.used_in, spec.ca_ref)
     try:
+        if source.is_foreign and spec is not None:
+            return _facts_of_foreign(read(secret.values, name=str(reference.key)), spec)
         return read(
             secret.values,
             endpoints=() if spec is None else spec.endpoints,
@@ -141,8 +141,13 @@ async def facts_of(client: Client, reference: Reference, source: Source) -> Fact
         )
     except ValueError as error:
         part = "endpoint" if isinstance(error, BadEndpoint) else "trust" if isinstance(error, BadTrust) else "secret"
-        where = f"Secret {source.secret}" if reference.kind != CONNECTION or part == "secret" else str(reference)
-        remedy = f" Correct it, or {_made(source)}." if part == "secret" else ""
+        where, remedy = f"Secret {source.secret}", ""
+        if source.is_foreign and spec is not None:
+            where += " of another namespace"
+        elif part == "secret":
+            remedy = f" Correct it, or {_made(source)}."
+        elif spec is not None:
+            where = str(reference)
         raise Unusable(
             ProxmoxClusterReason.SECRET_UNUSABLE, f"{where} cannot be used: {error}.{remedy}", part
         ) from error
@@ -169,33 +174,23 @@ async def _secret(client: Client, source: Source) -> CredentialsSecret:
     return found
 
 
-def _facts_of_foreign(secret: CredentialsSecret, key: Key, spec: ProxmoxConnectionSpec, *, name: str) -> Facts:
+def _facts_of_foreign(facts: Facts, spec: ProxmoxConnectionSpec) -> Facts:
     """The facts of a Secret of another namespace: where its credentials go and who is trusted there is what the Secret
-    says. What the connection says of that too must be the same."""
-    try:
-        facts = read(secret.values, name=name)
-        endpoints = tuple(dict.fromkeys(map(endpoint, spec.endpoints))) or facts.endpoints
-        if strange := next((each for each in endpoints if each not in facts.endpoints), None):
-            raise BadEndpoint(
-                f"it may be used for the hosts in its key `url` only, and spec.endpoints names {strange}. Leave out "
-                "spec.endpoints, or have its owner add the host there (several are separated by commas)"
-            )
-        trusts = (
-            ("caRef", spec.ca_ref is None, "root_ca"),
-            ("insecure", not spec.insecure or facts.trust.insecure, "insecure"),
-            (
-                "fingerprint",
-                {*map(fingerprint, filter(None, [spec.fingerprint]))} <= {*facts.trust.fingerprints},
-                "fingerprint",
-            ),
+    says. What the connection says of that too must be the same. Raises BadEndpoint, BadTrust."""
+    endpoints = tuple(dict.fromkeys(map(endpoint, spec.endpoints))) or facts.endpoints
+    if strange := next((each for each in endpoints if each not in facts.endpoints), None):
+        raise BadEndpoint(
+            f"it may be used for the hosts in its key `url` only, and spec.endpoints names {strange}. Leave out "
+            "spec.endpoints, or have its owner add the host there (several are separated by commas)"
         )
-        for field, agrees, counterpart in trusts:
-            if not agrees:
-                raise BadTrust(f"its own key `{counterpart}` says who is trusted. Remove spec.{field}")
-    except ValueError as error:
-        part = "endpoint" if isinstance(error, BadEndpoint) else "trust" if isinstance(error, BadTrust) else "secret"
-        why = f"Secret {key} of another namespace cannot be used: {error}."
-        raise Unusable(ProxmoxClusterReason.SECRET_UNUSABLE, why, part) from error
+    known = not spec.fingerprint or fingerprint(spec.fingerprint) in facts.trust.fingerprints
+    for field, agrees, counterpart in (
+        ("caRef", spec.ca_ref is None, "root_ca"),
+        ("insecure", not spec.insecure or facts.trust.insecure, "insecure"),
+        ("fingerprint", known, "fingerprint"),
+    ):
+        if not agrees:
+            raise BadTrust(f"its own key `{counterpart}` says who is trusted. Remove spec.{field}")
     return replace(facts, endpoints=endpoints)
 
 
