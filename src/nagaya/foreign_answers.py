@@ -31,7 +31,10 @@ _RATIO_FROM: Final = 4 << 20
 REMOVED: Final = "(removed)"
 _SHORTEST: Final = 8
 """Characters of a secret that is looked for: shorter ones would be found in innocent words."""
-_ESCAPE: Final = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE: Final = re.compile(rb"(?<!\\)((?:\\\\)*+)\\(?:u([0-9a-fA-F]{4})|/)")
+"""In JSON: a character, behind any number of escaped backslashes."""
+_MOST_ESCAPED: Final = 200_000
+"""Such characters in one answer. Go escapes <, > and & only."""
 _IN_PARTS: Final = 24
 """Characters of a secret from which on its parts are looked for too."""
 
@@ -86,10 +89,12 @@ class Secrets:
         return self.remove_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def remove_bytes(self, data: bytes) -> bytes:
-        """Bytes without them; JSON stays JSON."""
+        """Bytes without them; JSON stays JSON. Raises TooMuch if the search would take seconds."""
         if self._pattern is None:
             return data
-        if b"\\u" in data or b"\\/" in data:
+        if escaped := data.count(b"\\u") + data.count(b"\\/"):
+            if escaped > _MOST_ESCAPED:
+                raise TooMuch(f"the answer escapes more than {_MOST_ESCAPED} characters. Check what answers there")
             data = _ESCAPE.sub(_unescaped, data)
         if any(form in data for form in self._forms):
             data = self._pattern.sub(REMOVED.encode(), data)
@@ -103,14 +108,12 @@ def secrets(*values: str) -> Secrets:
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
-    """An escape of JSON in the one form in which it is looked for."""
-    token = found[1]
-    if token == b"/":
-        return token
-    if len(token) < 5:
-        return found[0]
-    char = bytes((code,)) if 0x20 <= (code := int(token[1:], 16)) < 0x7F else b""
-    return found[0].lower() if not char else b"\\" + char if char in b'"\\' else char
+    """An escaped character in the one form in which it is looked for."""
+    before, code = found.groups()
+    char = chr(int(code, 16)) if code else "/"
+    if not " " <= char <= "~":
+        return found[0].lower()
+    return before + (f"\\{char}" if char in '"\\' else char).encode()
 
 
 def _parts(value: str) -> Iterable[str]:

@@ -545,3 +545,39 @@ def test_json_of_others_without_end_is_no_marker(read: Callable[[], object]) -> 
 def test_ignition_without_end_is_told() -> None:
     with pytest.raises(ignition.UnusableIgnition):
         ignition._parsed(DEEP.encode())
+
+
+FLOOD = b'{"data":"' + b"\\u0041" * 300_000 + b'"}\n'
+
+
+def test_escapes_are_read_from_the_left_however_many_backslashes_stand_before_them() -> None:
+    known = secrets(UUID)
+    for backslashes in range(0, 7):
+        text = "\\" * backslashes + f"\\u{ord(UUID[0]):04x}{UUID[1:]}"
+        found = known.remove_bytes(f'"{text}"'.encode())
+        if backslashes % 2:
+            assert len(orjson.loads(found)) > len(REMOVED), "the backslash before it is an escaped one"
+        else:
+            assert orjson.loads(found) == "\\" * (backslashes // 2) + REMOVED
+    assert known.remove_bytes(b'"' + b"\\" * 2_000_000 + b'\\/"') == b'"' + b"\\" * 2_000_000 + b'/"'
+
+
+async def test_escapes_that_would_take_seconds_are_refused(
+    tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, "127.0.0.1")
+    async with kube(whole(FLOOD), token=BEARER, sealed=True) as way:
+        with pytest.raises(AnswerUnusable, match="escapes more than 200000 characters"):
+            await way.send(GET)
+        with pytest.raises(AnswerUnusable, match="escapes more than 200000 characters"):
+            async for _ in Client(way, world=World()).watch(NAMESPACES, resource_version="1"):
+                pass
+    async with proxmox(whole(FLOOD), tls) as calls:
+        with pytest.raises(Malformed, match="escapes more than 200000 characters"):
+            await calls.get("/version")
+
+
+async def test_rows_without_end_are_refused(tls: ssl.SSLContext) -> None:
+    async with proxmox(whole(b'{"data":[' + b"{}," * 200_000 + b"{}]}"), tls) as calls:
+        with pytest.raises(Malformed, match="200001 rows are more than 100000"):
+            await calls.rows("/cluster/resources")

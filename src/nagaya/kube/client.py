@@ -19,6 +19,7 @@ from nagaya.kube.calls import Calls, Purpose, Told, nothing
 from nagaya.kube.decoding import (
     Listing,
     OnProblem,
+    Page,
     Undecodable,
     WatchEvent,
     is_status,
@@ -44,8 +45,11 @@ REQUEST_TIMEOUT: Final = 30.0  # seconds; the server itself gives up after 60
 WATCH_TIMEOUT: Final = 300.0  # seconds, up to twice that at random, so that watches do not all end at once
 WATCH_GRACE: Final = 30.0  # seconds that a server may take longer than it was asked to
 PAGE: Final = 500  # objects; keeps the event loop free between pages
+LARGEST_PAGE: Final = 16 << 20  # bytes; of objects that are larger, fewer are asked for at once
+MOST_TOO_MANY: Final = 20  # times as many objects as were asked for: an old server may ignore the limit
 LARGEST_LIST: Final = 1 << 30  # bytes of all pages
 MOST_PAGES: Final = 20_000
+MOST_OBJECTS: Final = 1_000_000
 MOST_REPEATED: Final = 1000  # events in a row that tell nothing new
 
 _JSON: Final = "application/json"
@@ -126,22 +130,30 @@ class Client:
         self, kind: Kind[T], namespace: str, query: Mapping[str, str], on_problem: OnProblem | None
     ) -> Listing[T]:
         path = kind.path(namespace)
-        answer = await self._read("list", kind, path, query)
-        found = read_page(kind, answer.body, on_problem)
+        found, size = await self._page(kind, path, query, on_problem)
         items, version = found.items, found.resource_version
-        size, pages, seen = len(answer.body), 1, {found.rest}
+        pages, seen = 1, {found.rest}
         while found.rest:
             # The token says which moment is meant; naming it twice is an error.
             rest = {name: value for name, value in query.items() if name != "resourceVersion"}
-            answer = await self._read("list", kind, path, {**rest, "continue": found.rest})
-            found = read_page(kind, answer.body, on_problem)
+            found, more = await self._page(kind, path, {**rest, "continue": found.rest}, on_problem)
             items += found.items
-            size, pages = size + len(answer.body), pages + 1
-            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES:
+            size, pages = size + more, pages + 1
+            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES or len(items) > MOST_OBJECTS:
                 why = f"the list of {kind} does not end ({pages} pages, {size >> 20} MiB): the server is broken"
                 raise AnswerLost(Call("GET", path), why)
             seen.add(found.rest)
         return Listing(items, version)
+
+    async def _page(
+        self, kind: Kind[T], path: str, query: Mapping[str, str], on_problem: OnProblem | None
+    ) -> tuple[Page[T], int]:
+        """A part of a list, and its bytes. Small objects without end would take as much memory as large ones."""
+        body = (await self._read("list", kind, path, query)).body
+        limit = int(query.get("limit", 0))
+        if limit and len(body) > LARGEST_PAGE:
+            raise AnswerUnusable(Call("GET", path, query), f"a page has more than {LARGEST_PAGE >> 20} MiB")
+        return read_page(kind, body, on_problem, most=limit * MOST_TOO_MANY or MOST_OBJECTS), len(body)
 
     async def create(self, kind: Kind[T], obj: T | Mapping[str, Any], *, dry_run: bool = False) -> T:
         """Make an object. Raises AlreadyExists, Invalid and so on."""

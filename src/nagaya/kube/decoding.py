@@ -31,6 +31,8 @@ UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises; the last for values within values without end."""
 _VERSION: Final = re.compile(r"[0-9]{0,19}")
 _LONGEST: Final = 1000
+LARGEST_OBJECT: Final = 8 << 20
+"""Bytes; etcd takes objects of 1.5 MiB."""
 CHANGES: Final = frozenset({"ADDED", "MODIFIED", "DELETED"})
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
@@ -136,7 +138,7 @@ def _event_decoder(model: type[Any]) -> msgspec.json.Decoder[Any]:
 def read_document(shape: type[_Item], path: str, body: bytes) -> _Item:
     """The document at a path, which is no object of a kind. Raises AnswerUnusable."""
     try:
-        return msgspec.json.decode(body, type=shape)
+        return msgspec.json.decode(_bounded(body), type=shape)
     except UNREADABLE as error:
         why = escape_line(str(error), _LONGEST)
         raise AnswerUnusable(Call("GET", path), f"the answer cannot be read: {why}") from None
@@ -145,9 +147,16 @@ def read_document(shape: type[_Item], path: str, body: bytes) -> _Item:
 def read_object(kind: Kind[T], body: bytes) -> T:
     """The object in an answer. Raises Undecodable."""
     try:
-        return kind.decode(body)
+        return kind.decode(_bounded(body))
     except UNREADABLE as error:
         raise _undecodable(kind, msgspec.Raw(body), error) from error
+
+
+def _bounded(body: bytes) -> bytes:
+    """Values take up to thirty times as much memory as their text."""
+    if len(body) > LARGEST_OBJECT:
+        raise msgspec.DecodeError(f"it has more than {LARGEST_OBJECT >> 20} MiB")
+    return body
 
 
 def is_status(body: bytes) -> bool:
@@ -167,8 +176,15 @@ def read_replicas(kind: Kind[Any], key: Key, body: bytes) -> int:
         raise Undecodable(kind, key, "", f"scale: {error}") from error
 
 
-def read_page(kind: Kind[T], body: bytes, on_problem: OnProblem | None = None) -> Page[T]:
-    """A part of a list. Raises Undecodable for the first object that is at fault, unless somebody takes it."""
+def read_page(kind: Kind[T], body: bytes, on_problem: OnProblem | None = None, *, most: int) -> Page[T]:
+    """A part of a list, of at most so many objects. Raises Undecodable for the first one that is at fault, unless
+    somebody takes it."""
+    try:
+        found = _RAW_LIST.decode(body)
+    except UNREADABLE as error:
+        raise Undecodable(kind, Key("", "list"), "", str(error)) from error
+    if found.items is not None and len(found.items) > most:
+        raise Undecodable(kind, Key("", "list"), "", f"{len(found.items)} items are more than {most}")
     if kind.model is not Untyped:
         try:
             page: Page[T] = _page(_list_decoder(kind.model).decode(body))
@@ -177,10 +193,6 @@ def read_page(kind: Kind[T], body: bytes, on_problem: OnProblem | None = None) -
         else:
             if all(_is_version(item.metadata.resource_version) for item in page.items):
                 return _checked(kind, page)
-    try:
-        found = _RAW_LIST.decode(body)
-    except UNREADABLE as error:
-        raise Undecodable(kind, Key("", "list"), "", str(error)) from error
     items: list[T] = []
     for raw in found.items or ():
         try:

@@ -100,19 +100,19 @@ class HttpTransport:
         return answer
 
     async def _send(self, call: Call, proof: Proof) -> Answer:
-        session = self._opened(call)
+        session, known = self._opened(call), secrets(proof.authorization)
         timeout = aiohttp.ClientTimeout(total=call.timeout or LONGEST_ANSWER, sock_connect=CONNECT_TIMEOUT)
         try:
             async with session.request(call.method, **self._request(call, proof), timeout=timeout) as response:
-                answer = Answer(response.status, _headers(response), await read_whole(response))
+                body = await read_whole(response)
+                # Objects of the management API keep what they hold: a Secret may be about the same token.
+                if self._connection.sealed or response.status >= 300:
+                    body = known.remove_bytes(body)
+                return Answer(response.status, _without(_headers(response), known), body)
         except TooMuch as error:
             raise AnswerUnusable(call, f"{self._connection.server}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise _no_answer(call, error, self._connection, secrets(proof.authorization)) from None
-        known = secrets(proof.authorization)
-        # Objects of the management API keep what they hold: a Secret may be about the same token.
-        hidden = known.remove_bytes(answer.body) if self._connection.sealed or answer.status >= 300 else answer.body
-        return Answer(answer.status, _without(answer.headers, known), hidden)
+            raise _no_answer(call, error, self._connection, known) from None
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[StreamAnswer]:
@@ -221,8 +221,11 @@ class _Stream:
             async for chunk in self._chunks():
                 yield chunk
             return
-        async for batch in lines(self._chunks()):  # a chunk may hold a part of the credentials
-            yield self._known.remove_bytes(b"\n".join(batch) + b"\n")
+        try:
+            async for batch in lines(self._chunks()):  # a chunk may hold a part of the credentials
+                yield self._known.remove_bytes(b"\n".join(batch) + b"\n")
+        except TooMuch as error:
+            raise AnswerUnusable(self._call, f"{self._connection.server}: {error}") from error
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         try:

@@ -22,7 +22,8 @@ from nagaya.api.model import Model
 from nagaya.api.untyped import Untyped
 from nagaya.kube.cache.reflector import Reflector
 from nagaya.kube.cache.store import Store
-from nagaya.kube.client import LARGEST_LIST, MOST_REPEATED, PAGE, Client, Undecodable
+from nagaya.kube.client import LARGEST_LIST, LARGEST_PAGE, MOST_REPEATED, PAGE, Client, Undecodable
+from nagaya.kube.decoding import LARGEST_OBJECT, ServerVersion, read_document
 from nagaya.kube.errors import ApiError
 from nagaya.kube.etcd.client import EtcdClient
 from nagaya.kube.etcd.errors import EtcdError
@@ -107,6 +108,38 @@ async def test_a_list_whose_pages_never_end_is_given_up(monkeypatch: pytest.Monk
         await client(way).list(CRANES)
     assert len(way.calls) < 20
     assert LARGEST_LIST == 1 << 30
+
+
+@pytest.mark.parametrize("kind", [CRANES, CONFIG_MAPS], ids=str)
+async def test_small_objects_without_end_are_not_decoded(
+    kind: Kind[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = b'{"metadata":{"resourceVersion":"9"},"items":[' + b"{}," * 1_000_000 + b"{}]}"
+    way = Endless(Answer(200, {}, body) for _ in itertools.count())
+    with pytest.raises(Undecodable, match="1000001 items are more than 10000"):
+        await client(way).list(kind, on_problem=lambda _: None)
+    assert len(way.calls) == 1
+    monkeypatch.setattr("nagaya.kube.client.MOST_OBJECTS", 50)
+    way = Endless(page(*[crane()] * 20, rest=str(number)) for number in itertools.count(1))
+    with pytest.raises(AnswerLost, match="does not end"):
+        await client(way).list(CRANES)
+    assert len(way.calls) == 3
+
+
+async def test_an_object_that_no_etcd_takes_is_not_decoded() -> None:
+    body = b'{"metadata":{"name":"a"},"data":[' + b"[]," * (LARGEST_OBJECT // 3) + b"[]]}"
+    for kind in (CRANES, CONFIG_MAPS):
+        with pytest.raises(Undecodable, match="more than 8 MiB"):
+            await client(Endless(iter([Answer(200, {}, body)]))).get(kind, "n", "a")
+    with pytest.raises(AnswerUnusable, match="more than 8 MiB"):
+        read_document(ServerVersion, "/version", body)
+
+
+async def test_a_page_of_large_objects_is_asked_for_in_smaller_ones() -> None:
+    large = page(crane(names=["x" * LARGEST_PAGE]))
+    way = Endless(iter([large, page(crane("a"))]))
+    assert len((await client(way).list(CRANES)).items) == 1
+    assert [each.query["limit"] for each in way.calls] == [str(PAGE), "50"]
 
 
 async def test_pages_that_are_too_large_are_asked_for_in_smaller_ones() -> None:

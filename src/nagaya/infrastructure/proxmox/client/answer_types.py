@@ -24,6 +24,7 @@ _LARGEST: Final = 1 << 60
 _LATEST: Final = 253_402_300_799
 """The last second of the year 9999."""
 _LONGEST: Final = 64 << 10
+_MOST_ROWS: Final = 100_000
 _SHOWN: Final = 60
 
 
@@ -107,6 +108,8 @@ class Record(dict[str, Any]):
 def typed(data: Any, asked: Evidence) -> Any:
     """The data of an answer, once its fields are of their types. Raises Malformed."""
     if isinstance(data, list):
+        if len(data) > _MOST_ROWS:
+            raise malformed(asked, f"{len(data)} rows are more than {_MOST_ROWS}")
         return [typed(row, asked) if isinstance(row, dict) else row for row in data]
     return _checked(data, asked) if isinstance(data, dict) else data
 

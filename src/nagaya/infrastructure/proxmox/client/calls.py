@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
+from nagaya.foreign_answers import TooMuch
 from nagaya.foreign_text import escape_line
 from nagaya.infrastructure.proxmox.client import errors
 from nagaya.infrastructure.proxmox.client.breaker import Dead, Passage, Shut, State
@@ -244,7 +245,7 @@ class Calls:
             if asked.changes or blamed is passage:
                 raise error from None
             raise _Elsewhere(error) from None
-        except Unusable as failure:
+        except (Unusable, TooMuch) as failure:
             door.succeeded()
             unusable = errors.Malformed(replace(told, message=known.remove(str(failure))))
             self._done(traced, told, unusable, clock.monotonic() - began, None)

@@ -31,7 +31,7 @@ from nagaya.sockets import Sockets
 CONNECT_TIMEOUT: Final = 5.0  # seconds, TLS included
 IDLE: Final = 4.0  # seconds
 _PIECE: Final = 64 * 1024
-_LARGEST: Final = 32 << 20  # bytes of an answer; 100,000 virtual machines
+_LARGEST: Final = 16 << 20  # bytes of an answer; 50,000 virtual machines
 
 # Raised before a byte of the request is written.
 _NOT_SENT: Final = (
