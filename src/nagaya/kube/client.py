@@ -70,12 +70,14 @@ class Client:
         guard: Callable[[], None] = nothing,
         field_manager: str = "nagaya",
         told: Told | None = None,
+        most_objects: int = MOST_OBJECTS,
     ) -> None:
         """`guard` is called before every write and raises if this process may not write any more; `told` hears of every
-        request, for metrics."""
+        request, for metrics. A list may have `most_objects`."""
         self._calls = Calls(transport, world, limit, guard, told)
         self._world = world
         self.field_manager = field_manager
+        self.most_objects = most_objects
 
     @property
     def transport(self) -> Transport:
@@ -139,7 +141,7 @@ class Client:
             found, more = await self._page(kind, path, {**rest, "continue": found.rest}, on_problem)
             items += found.items
             size, pages = size + more, pages + 1
-            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES or len(items) > MOST_OBJECTS:
+            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES or len(items) > self.most_objects:
                 why = f"the list of {kind} does not end ({pages} pages, {size >> 20} MiB): the server is broken"
                 raise AnswerLost(Call("GET", path), why)
             seen.add(found.rest)
@@ -153,7 +155,7 @@ class Client:
         limit = int(query.get("limit", 0))
         if limit and len(body) > LARGEST_PAGE:
             raise AnswerUnusable(Call("GET", path, query), f"a page has more than {LARGEST_PAGE >> 20} MiB")
-        return read_page(kind, body, on_problem, most=limit * MOST_TOO_MANY or MOST_OBJECTS), len(body)
+        return read_page(kind, body, on_problem, most=limit * MOST_TOO_MANY or self.most_objects), len(body)
 
     async def create(self, kind: Kind[T], obj: T | Mapping[str, Any], *, dry_run: bool = False) -> T:
         """Make an object. Raises AlreadyExists, Invalid and so on."""

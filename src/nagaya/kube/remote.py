@@ -45,6 +45,8 @@ PROBE_GRACE: Final = 50.0
 CLOSE_TIMEOUT: Final = 5.0
 TENANT_QPS: Final = 20.0
 TENANT_BURST: Final = 30
+TENANT_OBJECTS: Final = 50_000
+"""Of a kind. Kubernetes is made for 5,000 Nodes; a hostile API must not fill the memory of all."""
 
 Connect = Callable[[Connection], Transport]
 Subscriber = Callable[[Key], None]
@@ -242,6 +244,7 @@ class Remotes:
             guard=self._guard,
             field_manager=self._field_manager,
             told=self._told,
+            most_objects=TENANT_OBJECTS,
         )
         try:
             if not await self._probe(tenant, client) or tenant.changed.is_set():

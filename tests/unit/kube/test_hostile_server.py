@@ -112,18 +112,36 @@ async def test_a_list_whose_pages_never_end_is_given_up(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kind", [CRANES, CONFIG_MAPS], ids=str)
 async def test_small_objects_without_end_are_not_decoded(
-    kind: Kind[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    kind: Kind[Any],
 ) -> None:
     body = b'{"metadata":{"resourceVersion":"9"},"items":[' + b"{}," * 1_000_000 + b"{}]}"
     way = Endless(Answer(200, {}, body) for _ in itertools.count())
     with pytest.raises(Undecodable, match="1000001 items are more than 10000"):
         await client(way).list(kind, on_problem=lambda _: None)
     assert len(way.calls) == 1
-    monkeypatch.setattr("nagaya.kube.client.MOST_OBJECTS", 50)
     way = Endless(page(*[crane()] * 20, rest=str(number)) for number in itertools.count(1))
     with pytest.raises(AnswerLost, match="does not end"):
-        await client(way).list(CRANES)
+        await Client(way, world=virtual_world(), most_objects=50).list(CRANES)
     assert len(way.calls) == 3
+
+
+def test_a_watch_that_tells_of_ever_more_objects_fills_no_memory() -> None:
+    told = [event("MODIFIED", crane(f"crane-{number}", version=str(number))) for number in range(10, 1000)]
+
+    async def main() -> tuple[int, str]:
+        way = Endless((page() for _ in itertools.count()), chunks=told)
+        store: Store[Crane] = Store(lambda _: None)
+        world = virtual_world()
+        reflector = Reflector(Client(way, world=world, most_objects=50), CRANES, store, world)
+        task = asyncio.create_task(reflector.run())
+        await asyncio.sleep(0.5)  # of virtual time, before the next attempt
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return len(store), reflector.problem
+
+    kept, problem = run(main())
+    assert kept == 51
+    assert "the server tells of more than 50 objects" in problem
 
 
 async def test_an_object_that_no_etcd_takes_is_not_decoded() -> None:

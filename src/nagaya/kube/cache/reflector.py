@@ -161,6 +161,9 @@ class Reflector(Generic[T]):
                         store.saw_deleted(obj)
                     else:
                         store.saw(take(obj))
+                        if len(store) > self._client.most_objects:
+                            why = f"the server tells of more than {self._client.most_objects} objects"
+                            raise Undecodable(self._kind, Key("", "watch"), "", why)
         finally:
             steady.cancel()
         self._well()
