@@ -46,9 +46,9 @@ WATCH_TIMEOUT: Final = 300.0  # seconds, up to twice that at random, so that wat
 WATCH_GRACE: Final = 30.0  # seconds that a server may take longer than it was asked to
 PAGE: Final = 500  # objects; keeps the event loop free between pages
 LARGEST_PAGE: Final = 16 << 20  # bytes; of objects that are larger, fewer are asked for at once
-MOST_TOO_MANY: Final = 20  # times as many objects as were asked for: an old server may ignore the limit
+MOST_TOO_MANY: Final = 2  # times as many objects as were asked for
 LARGEST_LIST: Final = 1 << 30  # bytes of all pages
-MOST_PAGES: Final = 20_000
+MOST_PAGES: Final = 2000
 MOST_OBJECTS: Final = 1_000_000
 MOST_REPEATED: Final = 1000  # events in a row that tell nothing new
 
