@@ -19,7 +19,6 @@ from nagaya.kube.calls import Calls, Purpose, Told, nothing
 from nagaya.kube.decoding import (
     Listing,
     OnProblem,
-    Page,
     Undecodable,
     WatchEvent,
     is_status,
@@ -107,16 +106,13 @@ class Client:
         labels: str = "",
         fields: str = "",
         page: int = PAGE,
-        resource_version: str | None = None,
         on_problem: OnProblem | None = None,
     ) -> Listing[T]:
-        """All objects, of all namespaces without one. With a `resource_version` of "0" the server's cache will do.
+        """All objects, of all namespaces without one.
 
         The pages belong to one moment. If the server forgets that moment half-way, all is asked for again at once.
         """
         query = _selection(labels, fields)
-        if resource_version is not None:
-            query["resourceVersion"] = resource_version
         while page:
             try:
                 return await self._list(kind, namespace, {**query, "limit": str(page)}, on_problem)
@@ -131,31 +127,24 @@ class Client:
     async def _list(
         self, kind: Kind[T], namespace: str, query: Mapping[str, str], on_problem: OnProblem | None
     ) -> Listing[T]:
-        path = kind.path(namespace)
-        found, size = await self._page(kind, path, query, on_problem)
-        items, version = found.items, found.resource_version
-        pages, seen = 1, {found.rest}
-        while found.rest:
-            # The token says which moment is meant; naming it twice is an error.
-            rest = {name: value for name, value in query.items() if name != "resourceVersion"}
-            found, more = await self._page(kind, path, {**rest, "continue": found.rest}, on_problem)
+        path, limit = kind.path(namespace), int(query.get("limit", 0))
+        items: list[T] = []
+        version, rest, size, seen = "", "", 0, set[str]()
+        while True:
+            asked = {**query, "continue": rest} if rest else query
+            body = (await self._read("list", kind, path, asked)).body
+            if limit and len(body) > LARGEST_PAGE:
+                raise AnswerUnusable(Call("GET", path, asked), f"a page has more than {LARGEST_PAGE >> 20} MiB")
+            # Small objects without end would take as much memory as large ones.
+            found = read_page(kind, body, on_problem, most=limit * MOST_TOO_MANY or self.most_objects)
             items += found.items
-            size, pages = size + more, pages + 1
-            if found.rest in seen or size > LARGEST_LIST or pages > MOST_PAGES or len(items) > self.most_objects:
-                why = f"the list of {kind} does not end ({pages} pages, {size >> 20} MiB): the server is broken"
+            version, rest, size = version or found.resource_version, found.rest, size + len(body)
+            if not rest:
+                return Listing(items, version)
+            if rest in seen or size > LARGEST_LIST or len(seen) > MOST_PAGES or len(items) > self.most_objects:
+                why = f"the list of {kind} does not end ({len(seen)} pages, {size >> 20} MiB): the server is broken"
                 raise AnswerLost(Call("GET", path), why)
-            seen.add(found.rest)
-        return Listing(items, version)
-
-    async def _page(
-        self, kind: Kind[T], path: str, query: Mapping[str, str], on_problem: OnProblem | None
-    ) -> tuple[Page[T], int]:
-        """A part of a list, and its bytes. Small objects without end would take as much memory as large ones."""
-        body = (await self._read("list", kind, path, query)).body
-        limit = int(query.get("limit", 0))
-        if limit and len(body) > LARGEST_PAGE:
-            raise AnswerUnusable(Call("GET", path, query), f"a page has more than {LARGEST_PAGE >> 20} MiB")
-        return read_page(kind, body, on_problem, most=limit * MOST_TOO_MANY or self.most_objects), len(body)
+            seen.add(rest)
 
     async def create(self, kind: Kind[T], obj: T | Mapping[str, Any], *, dry_run: bool = False) -> T:
         """Make an object. Raises AlreadyExists, Invalid and so on."""

@@ -79,11 +79,11 @@ async def test_nothing_is_asked_without_a_name_or_a_namespace(namespace: str, na
 
 async def test_pages_are_put_together() -> None:
     transport = Scripted(page(boat("a"), rest="more"), page(boat("b"), version=10))
-    listing = await client(transport).list(BOATS, labels="x=y", resource_version="0")
+    listing = await client(transport).list(BOATS, labels="x=y")
     assert [each.metadata.name for each in listing.items] == ["a", "b"]
     assert listing.resource_version == "9"
     first, second = (call.query for call in transport.calls)
-    assert first == {"labelSelector": "x=y", "resourceVersion": "0", "limit": "500"}
+    assert first == {"labelSelector": "x=y", "limit": "500"}
     assert second == {"labelSelector": "x=y", "limit": "500", "continue": "more"}
 
 
