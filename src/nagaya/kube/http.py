@@ -56,6 +56,8 @@ _PROBE_AFTER, _PROBE_EVERY, _PROBES = 30, 10, 3  # seconds of silence, seconds b
 _CHUNK: Final = 256 * 1024
 _SAFE: Final = "/:@!$&'()*+,;=~"
 
+_FAILURES: Final = (aiohttp.ClientError, OSError, TooMuch)  # TimeoutError is an OSError
+
 # Raised before a byte of the request is written.
 _NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 
@@ -109,9 +111,7 @@ class HttpTransport:
                 if self._connection.sealed or response.status >= 300:
                     body = known.remove_bytes(body)
                 return Answer(response.status, _without(_headers(response), known), body)
-        except TooMuch as error:
-            raise AnswerUnusable(call, f"{self._connection.server}: {error}") from error
-        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
+        except _FAILURES as error:
             raise _no_answer(call, error, self._connection, known) from None
 
     @asynccontextmanager
@@ -137,7 +137,7 @@ class HttpTransport:
                 return await session.request(
                     call.method, **self._request(call, proof), timeout=timeout, read_bufsize=_CHUNK
                 )
-        except (aiohttp.ClientError, OSError) as error:
+        except _FAILURES as error:
             raise _no_answer(call, error, self._connection, secrets(proof.authorization)) from None
 
     async def close(self) -> None:
@@ -225,7 +225,7 @@ class _Stream:
             async for batch in lines(self._chunks()):  # a chunk may hold a part of the credentials
                 yield self._known.remove_bytes(b"\n".join(batch) + b"\n")
         except TooMuch as error:
-            raise AnswerUnusable(self._call, f"{self._connection.server}: {error}") from error
+            raise _no_answer(self._call, error, self._connection, self._known) from None
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         try:
@@ -235,21 +235,21 @@ class _Stream:
         except aiohttp.SocketTimeoutError as error:
             silence = f"{self._connection.server} was silent for {self._call.silence:g} s"
             raise AnswerLost(self._call, silence) from error
-        except (aiohttp.ClientError, OSError) as error:
+        except _FAILURES as error:
             raise _no_answer(self._call, error, self._connection, self._known) from None
 
     async def body(self) -> bytes:
         try:
             async with asyncio.timeout(self._call.timeout):
                 return self._known.remove_bytes(await read_whole(self._response))
-        except TooMuch as error:
-            raise AnswerUnusable(self._call, f"{self._connection.server}: {error}") from error
-        except (aiohttp.ClientError, OSError) as error:
+        except _FAILURES as error:
             raise _no_answer(self._call, error, self._connection, self._known) from None
 
 
 def _no_answer(call: Call, error: Exception, connection: Connection, known: Secrets) -> NoAnswer:
     server = connection.server
+    if isinstance(error, TooMuch):
+        return AnswerUnusable(call, f"{server}: {error}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return Unreachable(call, f"the proxy before {server} answered {error.status}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
