@@ -107,6 +107,21 @@ def test_the_marker_says_whose_a_vm_is(identity: Identity, marker: Marker | None
     run(main())
 
 
+def test_a_vm_that_was_moved_and_renamed_needs_no_new_marker() -> None:
+    """Its reservation has the uid of the machine before the move, so that its claim is the proof. To write the same
+    marker again and again would ask Proxmox VE without a pause."""
+
+    async def main() -> None:
+        async with data_center() as there:
+            marker = replace(ELSEWHERE, plane="here")
+            await made(there, smbios1=f"uuid={UUID}", description=marked("", marker), name="renamed")
+            found = await find(there.client, replace(COPIED, claim="secret"))
+            assert (found.presence, found.unmarked) == (Presence.OURS, False)
+            assert "it is called renamed and not a" in found.stranger
+
+    run(main())
+
+
 def test_a_vm_whose_marker_is_lost_says_which_line_hands_it_back() -> None:
     async def main() -> None:
         async with data_center() as there:
