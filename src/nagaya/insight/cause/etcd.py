@@ -18,14 +18,14 @@ from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.picture.member import Member
 
 _KUBEADM: Final = "KubeadmControlPlane"
-_costs_machine = re.compile(r"\bdelet\w+ (?:the |a )?machine\b|\bto Release\b|\bdeletionPolicy: Release\b", re.I).search
+costs_machine = re.compile(r"\bdelet\w+ (?:the |a )?machine\b|\bto Release\b|\bdeletionPolicy: Release\b", re.I).search
 _SENTENCES: Final = re.compile(r"(?<=[.?]) (?=[A-Z])")
 _COST: Final = "Deleting or releasing the Machine gives up the data on its disks."
 
 
 def with_caution(around: Surroundings, member: Member, remedy: str) -> str:
     """A remedy for an object that says first which data it would cost, or what to do instead."""
-    if not _costs_machine(remedy) or _is_to_go(around):
+    if not costs_machine(remedy) or _is_to_go(around):
         return remedy
     machine = _machine_of(around, member)
     if machine is None:
@@ -40,15 +40,19 @@ def with_caution(around: Surroundings, member: Member, remedy: str) -> str:
         return (
             f"{_COST} The etcd of the cluster keeps a majority of {healthy} healthy members of {len(members)}. {remedy}"
         )
-    keeps = " ".join(sentence for sentence in _SENTENCES.split(remedy) if not _costs_machine(sentence))
+    keeps = " ".join(sentence for sentence in _SENTENCES.split(remedy) if not costs_machine(sentence))
     if len(members) == 1:
         why = "it has the only copy of the cluster's data (etcd)"
+        lost = "If its disks are lost for good, restore a snapshot of etcd, or a backup of the VM."
     else:
         why = f"etcd has no majority without it ({healthy} of {len(members)} members are known to be healthy)"
+        lost = (
+            "Keep the disks of the other members, too: if a majority is lost for good, etcd is restored from one of "
+            "them, or from a snapshot."
+        )
     return (
         f"Do not delete or release Machine {machine.name}: {why}, and the cluster would be lost. "
-        f"{keeps or 'Bring the machine back.'} If its disks are lost for good, restore a snapshot of etcd, or a backup "
-        "of the VM."
+        f"{keeps or 'Bring the machine back.'} {lost}"
     )
 
 

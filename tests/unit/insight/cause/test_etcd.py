@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,8 +11,9 @@ import pytest
 
 from nagaya.api.cluster.labels import CONTROL_PLANE
 from nagaya.api.untyped import Untyped
-from nagaya.insight.cause.etcd import even_members, odd_members
+from nagaya.insight.cause.etcd import costs_machine, even_members, odd_members
 from nagaya.insight.cause.explanation import explain
+from nagaya.insight.cause.leaf import missing
 from nagaya.insight.cause.remedies import REMEDIES
 from nagaya.insight.cause.surroundings import Surroundings
 from nagaya.insight.picture.member import member
@@ -68,6 +71,34 @@ def test_the_only_copy_of_etcd_is_never_deleted_or_released(reason: str) -> None
     assert "restore a snapshot of etcd" in said
     assert "to Release" not in said
     assert "Delete the Machine" not in said
+
+
+DELETES = re.compile(r"\b(?:delet(?:e|ing)|release|remove)\b", re.I)
+COST = re.compile(r"\bdata\b|\blost\b|would be given to another|Whoever set|does not replace it")
+
+
+@pytest.mark.parametrize("key", sorted(key for key, text in REMEDIES.items() if DELETES.search(text)))
+def test_advice_that_deletes_says_what_it_costs(key: tuple[str, str]) -> None:
+    """For machines the caution adds it, by what is known of their etcd: it has to recognise the advice."""
+    kind, _ = key
+    text = REMEDIES[key]
+    assert costs_machine(text) if kind.endswith("Machine") and not COST.search(text) else COST.search(text)
+
+
+def test_the_members_that_are_left_are_kept_where_two_of_three_are_lost() -> None:
+    said = remedy(control_plane(False, False, True))
+    assert "Keep the disks of the other members, too" in said
+    assert "backup of the VM" not in said, "an old copy of one of several members is none of etcd"
+
+
+def test_an_object_without_its_cluster_is_not_deleted_lightly() -> None:
+    scene = Scene()
+    scene.cluster()
+    plane = member(scene.add("KubeadmControlPlane", "demo", version=KUBEADM, labels={LABEL: "gone"}))
+    picture = replace(scene.picture(), cluster=plane)
+    (cause,) = missing(Surroundings(picture, START, cluster_name="gone"), plane)
+    assert cause.remedy.startswith("Create Cluster gone, or restore it from a backup. Deleting")
+    assert "the data of that" in cause.remedy
 
 
 def test_what_helps_without_a_loss_is_still_advised() -> None:

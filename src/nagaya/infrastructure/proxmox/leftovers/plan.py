@@ -96,7 +96,7 @@ def _confirmation(held: Ownerless) -> str:
     name = held.reservation.metadata.name
     return (
         f"kubectl patch proxmoxvirtualmachine {name} --subresource=status --type=merge -p '{patch}'"
-        "   # only if its cluster was not moved"
+        "   # `nagaya gc` destroys the VM then: only if its cluster was not moved"
     )
 
 
@@ -173,7 +173,9 @@ def _stranger(stranger: Stranger) -> Untouched:
         "does not have, and no reservation here is for it: it is another Nagaya's, or somebody removed its reservation."
     )
     return Untouched(
-        what, why, f"qm stop {vmid} && qm destroy {vmid} --purge   # on {stranger.node}, if it is nobody's"
+        what,
+        why,
+        f"qm stop {vmid} && qm destroy {vmid} --purge   # on {stranger.node}: its data goes; only if it is nobody's",
     )
 
 

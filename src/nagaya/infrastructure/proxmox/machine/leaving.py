@@ -30,8 +30,8 @@ from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.kube.conditions import get, is_true
 
 _UNTIL_THEN: Final = (
-    "If it never comes back and the data on its disks may be lost, deletionPolicy: Release lets the machine go without "
-    "waiting for it."
+    "Only if it never comes back, and the data on its disks (etcd, of a control plane machine) can be given up: "
+    "deletionPolicy: Release lets the machine go without waiting for it."
 )
 ASKED_AGAIN: Final = 120.0
 """Seconds after which the HA manager is asked once more to stop a VM."""

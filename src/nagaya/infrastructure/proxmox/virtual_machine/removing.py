@@ -171,8 +171,8 @@ async def check_storages(proxmox: Proxmox, vmid: int, node: str, config: Machine
     if off:
         message = f"storage {', '.join(off)} cannot be reached from {node}, and what the VM has there would be left"
         remedy = (
-            "The VM is destroyed when the storage is back. If it never comes back, detach its disks from the VM "
-            f"(`qm set {vmid} --delete DISK` on the host)."
+            "The VM is destroyed when the storage is back. If it never comes back, its disks there are lost: take the "
+            f"lines that name the storage out of /etc/pve/nodes/{node}/qemu-server/{vmid}.conf."
         )
         raise WrongState(Evidence("DELETE", f"/nodes/{node}/qemu/{vmid}", node, message=message), remedy)
 
