@@ -157,7 +157,7 @@ def _doubt(reservation: ProxmoxVirtualMachine, placed: Placed) -> str:
     """Why a volume under a VMID of ours may be older than our VM; empty if it is not."""
     since, made = reservation.metadata.creation_timestamp, placed.volume.made
     if made is None or since is None:
-        return "its storage does not tell when it was made: it may be that of an earlier VM"
+        return "its host or storage does not tell when it was made: it may be that of an earlier VM"
     if made < since:
         return f"it was made at {made:%Y-%m-%d %H:%M:%S} UTC, before the VMID was reserved: it is that of an earlier VM"
     return ""

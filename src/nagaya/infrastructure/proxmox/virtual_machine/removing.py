@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
 from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.property_string import PropertyString
+from nagaya.infrastructure.proxmox.client.storages import Volume
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.infrastructure.proxmox.virtual_machine.found import (
     NO_STRAYS,
@@ -78,8 +79,7 @@ async def leftovers(
             continue
         try:
             if IMAGES in storage.contents and IMAGES in contents:
-                disks = await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
-                own = [each for each in disks if each.vmid == vmid]
+                own = await disks(proxmox, node, storage.name, vmid)
                 left += [each.id for each in own if since is None or (each.made is not None and each.made >= since)]
                 if kept := [each.id for each in own if each.id not in left]:
                     log.warning("%s on %s may be of an earlier VM %d: not removed", ", ".join(kept), node, vmid)
@@ -89,6 +89,21 @@ async def leftovers(
         except (Forbidden, NotFound):
             continue
     return tuple(sorted(left))
+
+
+async def disks(proxmox: Proxmox, node: str, storage: str, vmid: int) -> list[Volume]:
+    """The disks of a VMID on a storage, dated by the clock of this machine, as reservations are: that of a host which
+    is ahead would make the disk of an earlier VM look new. Without a date if the host does not tell its time."""
+    listed = await proxmox.storages.content(node, storage, content=IMAGES, vmid=vmid)
+    own = [each for each in listed if each.vmid == vmid]
+    if not own:
+        return []
+    try:
+        ahead = timedelta(seconds=await proxmox.cluster.clock_ahead(node))
+    except ProxmoxError as error:
+        log.warning("host %s does not tell its time, so nothing is known of the age of disks there: %s", node, error)
+        return [replace(each, made=None) for each in own]
+    return [replace(each, made=each.made and each.made - ahead) for each in own]
 
 
 async def strays(proxmox: Proxmox, vmid: int, hosts: Iterable[str]) -> Strays:
