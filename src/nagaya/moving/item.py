@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.api.definition import CLUSTERCTL_LABEL, DELETE_FOR_MOVE
+from nagaya.api.definition import CLUSTERCTL_LABEL
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.api.untyped import Untyped
-
-__all__ = ["CONFIG_MAPS", "DELETE_FOR_MOVE", "MOVE", "SECRETS", "Item", "MovableKind", "movable_kinds"]
 
 MOVE: Final = f"{CLUSTERCTL_LABEL}/move"
 """A label of a kind or an object: it moves, whoever owns it."""
@@ -27,10 +25,8 @@ _ROOTS: Final = (
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
     ("cluster.x-k8s.io", "MachineDrainRule"),
 )
-
-
 _RESERVATION: Final = (PROXMOX_VIRTUAL_MACHINES.group, PROXMOX_VIRTUAL_MACHINES.kind)
-"""It moves with the cluster of its machine. clusterctl leaves it, so its definition has no label for that."""
+"""It moves with the Cluster of its machine. clusterctl leaves it, so its definition has no label for that."""
 
 
 @dataclass(frozen=True, slots=True)

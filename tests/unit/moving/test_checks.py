@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.definition import DELETE_FOR_MOVE
 from nagaya.api.untyped import Untyped
 from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.belongings import belongings
 from nagaya.moving.checks import problems
-from nagaya.moving.item import DELETE_FOR_MOVE, Item
+from nagaya.moving.item import Item
 from support.moving import item
 
 TARGET = "target-uid"
