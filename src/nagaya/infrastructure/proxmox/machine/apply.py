@@ -218,37 +218,41 @@ async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, res
 
 
 async def _adopt(rt: Runtime, api: Api, seen: Seen, link: Link, node: str, pool: str) -> None:
-    """The marker first: a reservation without it would take the VM for somebody else's. With the marker the VM is ours
-    whatever happens next, so the claim in it may be one that nobody knows any more."""
+    """The marker before the reservation, which would take the VM for somebody else's without it."""
     claim = new_claim()
-    await _mark(seen, link.proxmox, node, _marker(seen, seen.machine.metadata.uid, claim))
+    await _mark(api, seen, link.proxmox, node, _marker(seen, seen.machine.metadata.uid, claim), claim)
     if not await _make_reservation(rt, api, seen, link, seen.objects.vmid or 0, pool, claim=claim, owned=True):
         name = reservation_name(link.datacenter, seen.objects.vmid or 0)
         raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {seen.objects.vmid} is not ours.")
 
 
 async def _take_over(api: Api, seen: Seen, proxmox: Proxmox) -> None:
-    """The reservation knows a claim before the VM has its fingerprint, and the machine is told last: whatever is
-    missing is seen and done again. What an earlier owner knew is worth nothing from then on."""
-    found, reservation, machine = seen.found, seen.objects.reservation, seen.machine
+    """The reservation and the machine know a claim before the VM has its fingerprint: whatever is missing is seen and
+    done again. What an earlier owner knew is worth nothing from then on."""
+    found, reservation = seen.found, seen.objects.reservation
     assert found is not None
     assert reservation is not None
     claim, known = reservation.spec.claim, read(found.config.get("description"))
     if not claim or (known is not None and known.plane not in ("", seen.objects.plane)):
         claim = new_claim()
         await api.merge(PROXMOX_VIRTUAL_MACHINES, reservation, {"spec": {"claim": claim}})
-    await _mark(seen, proxmox, found.node, _marker(seen, reservation.spec.machine_ref.uid, claim))
-    if machine.metadata.annotations.get(CLAIM) != claim:
-        await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: claim}}})
+    await _mark(api, seen, proxmox, found.node, _marker(seen, reservation.spec.machine_ref.uid, claim), claim)
 
 
-async def _mark(seen: Seen, proxmox: Proxmox, node: str, marker: Marker) -> None:
-    """Write the marker, unless somebody has changed the VM since it was looked at."""
+async def _mark(api: Api, seen: Seen, proxmox: Proxmox, node: str, marker: Marker, claim: str) -> None:
+    """Write the marker, unless somebody has changed the VM since it was looked at. The machine knows the claim before,
+    and forgets the one from before only afterwards."""
     assert seen.found is not None
-    description = seen.found.config.get("description")
+    machine, description = seen.machine, seen.found.config.get("description")
+    known = machine.metadata.annotations.get(CLAIM, "")
     if read(description) != marker:
+        if claim not in known.split():
+            known = f"{known} {claim}".lstrip()
+            await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: known}}})
         options = {"description": marked(description, marker)}
         await proxmox.machines.configure(node, seen.objects.vmid or 0, options, digest=seen.found.config.digest)
+    if known != claim:
+        await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: claim}}})
 
 
 async def _make_reservation(

@@ -231,7 +231,7 @@ def _is_due(identity: Identity, config: MachineConfig, known: Marker | None) -> 
         return not identity.needs_marker and _is_same(identity, config)
     if known.leaving:
         return False
-    if known.claim and known.claim == marker.fingerprint(identity.claim):
+    if marker.proves(identity.claim, known):
         return True
     if not known.uid:
         return known.machine == identity.machine and _is_same(identity, config)

@@ -21,7 +21,8 @@ from typing import Any, Final
 PREFIX: Final = "nagaya: "
 TAG: Final = "nagaya"
 CLAIM: Final = "infrastructure.nagaya.dev/claim"
-"""The annotation of a ProxmoxMachine with the secret that its VM's marker has the fingerprint of."""
+"""The annotation of a ProxmoxMachine with the secret that its VM's marker has the fingerprint of. While the marker is
+written it has two, the one from before and the new one, so that the machine can be moved on at any moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ def new_claim() -> str:
 def fingerprint(claim: str) -> str:
     """What the marker says of a claim; empty for none."""
     return hashlib.sha256(claim.encode()).hexdigest() if claim else ""
+
+
+def proves(claims: str, marker: Marker) -> bool:
+    """Whether one of a machine's claims is that of a marker."""
+    return bool(marker.claim) and marker.claim in map(fingerprint, claims.split())
 
 
 def marked(description: str, marker: Marker) -> str:
