@@ -2,8 +2,8 @@
 
 Deleting or releasing a Machine destroys its disks. For a worker that is worth a sentence. For the last copy of etcd, or
 for a member without which etcd has no majority, it destroys the cluster, so the advice is to wait or to restore. A
-member counts as healthy only if its condition says so: while the API of the cluster is away nobody knows, and nobody is
-told to delete a machine then.
+member counts as healthy only if its condition says so, and if nothing says that the condition is old: it stays for five
+minutes after the API of the cluster has gone, and for ever without controllers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from nagaya.api.controlplane.conditions import MACHINE_ETCD_MEMBER_HEALTHY
+from nagaya.insight.cause.attention import stopped
 from nagaya.insight.cause.cause import Cause, Weight
 from nagaya.insight.cause.step import step
 from nagaya.insight.cause.surroundings import Surroundings
@@ -34,7 +35,7 @@ def with_caution(around: Surroundings, member: Member, remedy: str) -> str:
         joined = bool(machine.text("status", "nodeRef", "name"))
         return f"{_COST} {remedy}" if joined else remedy
     members = around.picture.control_plane_machines
-    healthy = sum(other.holds(MACHINE_ETCD_MEMBER_HEALTHY) for other in members if other.uid != machine.uid)
+    healthy = sum(_is_healthy(around, other) for other in members if other.uid != machine.uid)
     majority = len(members) // 2 + 1
     if healthy >= majority:
         return (
@@ -81,6 +82,12 @@ def uneven(plane: Member) -> Cause | None:
         return None
     leaf = step(plane, "has an even number of etcd members")
     return Cause((leaf,), Weight.HELD, why, f"Add a machine: `{odd_members(plane)}`.")
+
+
+def _is_healthy(around: Surroundings, machine: Member) -> bool:
+    probe = around.cluster.condition("RemoteConnectionProbe") if around.cluster is not None else None
+    is_old = stopped(around) or (probe is not None and probe.status != "True")
+    return not is_old and machine.holds(MACHINE_ETCD_MEMBER_HEALTHY) and machine.holds("InfrastructureReady")
 
 
 def _is_to_go(around: Surroundings) -> bool:

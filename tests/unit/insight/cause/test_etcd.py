@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,9 +16,9 @@ from nagaya.insight.cause.etcd import costs_machine, even_members, odd_members
 from nagaya.insight.cause.explanation import explain
 from nagaya.insight.cause.leaf import missing
 from nagaya.insight.cause.remedies import REMEDIES
-from nagaya.insight.cause.surroundings import Surroundings
+from nagaya.insight.cause.surroundings import Lead, Surroundings
 from nagaya.insight.picture.member import member
-from unit.insight.scene import CORE, LABEL, START, Scene, reference
+from unit.insight.scene import CORE, LABEL, START, Condition, Scene, reference
 
 KUBEADM = "controlplane.cluster.x-k8s.io/v1beta2"
 OFF = ("Ready", "False", "HostUnreachable", "Host pve1 is off.")
@@ -42,11 +43,13 @@ def machine(
     scene.add("ProxmoxMachine", name, *told, owner=made)
 
 
-def control_plane(*healthy: bool, reason: str = "HostUnreachable", external: bool = False, **more: Any) -> Scene:
+def control_plane(
+    *healthy: bool, reason: str = "HostUnreachable", external: bool = False, told: Sequence[Condition] = (), **more: Any
+) -> Scene:
     """A cluster whose control plane has a machine for each value. The first one's host is off."""
     scene = Scene()
     cluster = scene.cluster(
-        ("Available", "False", "NotAvailable"), ("ControlPlaneInitialized", "True", "Initialized"),
+        ("Available", "False", "NotAvailable"), ("ControlPlaneInitialized", "True", "Initialized"), *told,
         spec={"controlPlaneRef": reference("KubeadmControlPlane", "demo", "controlplane.cluster.x-k8s.io")}, **more,
     )  # fmt: skip
     spec = {"replicas": len(healthy), "kubeadmConfigSpec": EXTERNAL if external else {}}
@@ -56,11 +59,11 @@ def control_plane(*healthy: bool, reason: str = "HostUnreachable", external: boo
     return scene
 
 
-def remedy(scene: Scene, name: str = "cp-0") -> str:
+def remedy(scene: Scene, name: str = "cp-0", leads: tuple[Lead, ...] = ()) -> str:
     picture = scene.picture()
     subject = picture.named("Machine", name)
     assert subject is not None
-    (cause, *_) = explain(Surroundings(picture, START + timedelta(hours=1)), subject).causes
+    (cause, *_) = explain(Surroundings(picture, START + timedelta(hours=1), leads), subject).causes
     return cause.remedy
 
 
@@ -110,6 +113,19 @@ def test_a_member_without_which_etcd_has_no_majority_is_kept(healthy: tuple[bool
     said = remedy(control_plane(*healthy))
     assert said.startswith("Do not delete or release Machine cp-0: etcd has no majority without it")
     assert "Release" not in said
+
+
+def test_a_member_is_healthy_only_as_long_as_nothing_says_that_this_is_old() -> None:
+    """When two of three hosts go off, what was known of etcd stays for five minutes."""
+    two = control_plane(False, True, True)
+    two.objects = [each for each in two.objects if each.metadata.name != "cp-1"]
+    (plane,) = [each for each in two.objects if each.kind == "KubeadmControlPlane"]
+    machine(two, "cp-1", plane, "HostUnreachable", healthy=True)
+    assert remedy(two).startswith("Do not delete or release Machine cp-0: etcd has no majority without it (1 of 3")
+    silent = control_plane(False, True, True, told=[("RemoteConnectionProbe", "False", "ProbeFailed")])
+    assert remedy(silent).startswith("Do not delete or release Machine cp-0")
+    alone = Lead("nagaya-system/nagaya-controllers", "", None, 15)
+    assert remedy(control_plane(False, True, True), leads=(alone,)).startswith("Do not delete or release Machine cp-0")
 
 
 def test_a_member_that_is_not_needed_for_the_majority_may_go_and_its_disks_are_named() -> None:
