@@ -9,7 +9,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
-from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
+from nagaya.infrastructure.proxmox.client.errors import (
+    Evidence,
+    Forbidden,
+    HostUnreachable,
+    NotFound,
+    ProxmoxError,
+    WrongState,
+)
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.property_string import PropertyString
 from nagaya.infrastructure.proxmox.client.storages import Volume
@@ -88,6 +95,12 @@ async def leftovers(
                 left += [each.id for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
         except (Forbidden, NotFound):
             continue
+        except ProxmoxError as error:
+            # Active, and broken all the same: it keeps no VM from going, as one that is not active does not. Boot data
+            # of a VM that stays are looked for until they are gone.
+            if isinstance(error, HostUnreachable) or IMAGES not in contents:
+                raise
+            log.warning("what storage %s of %s has of VM %d stays there: %s", storage.name, node, vmid, error)
     return tuple(sorted(left))
 
 
