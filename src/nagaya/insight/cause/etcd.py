@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.controlplane.conditions import MACHINE_ETCD_MEMBER_HEALTHY
 from nagaya.insight.cause.attention import stopped
 from nagaya.insight.cause.cause import Cause, Weight
@@ -26,15 +27,16 @@ _COST: Final = "Deleting or releasing the Machine gives up the data on its disks
 
 def with_caution(around: Surroundings, member: Member, remedy: str) -> str:
     """A remedy for an object that says first which data it would cost, or what to do instead."""
-    if not costs_machine(remedy) or _is_to_go(around):
+    machine, members = _machine_of(around, member), around.picture.control_plane_machines
+    if machine is None or _is_to_go(around):
         return remedy
-    machine = _machine_of(around, member)
-    if machine is None:
+    if machine.metadata.deleting and len(members) == 1 and _has_etcd(around, machine):
+        return _keep_the_last(around.picture.referred(machine, "spec", "infrastructureRef") or member, machine)
+    if not costs_machine(remedy):
         return remedy
     if not _has_etcd(around, machine):
         joined = bool(machine.text("status", "nodeRef", "name"))
         return f"{_COST} {remedy}" if joined else remedy
-    members = around.picture.control_plane_machines
     healthy = sum(_is_healthy(around, other) for other in members if other.uid != machine.uid)
     majority = len(members) // 2 + 1
     if healthy >= majority:
@@ -82,6 +84,16 @@ def uneven(plane: Member) -> Cause | None:
         return None
     leaf = step(plane, "has an even number of etcd members")
     return Cause((leaf,), Weight.HELD, why, f"Add a machine: `{odd_members(plane)}`.")
+
+
+def _keep_the_last(host: Member, machine: Member) -> str:
+    """How the data of a control plane is saved whose only machine somebody has deleted."""
+    command = f"kubectl annotate {host.kind.lower()}.{host.group} {host.name} -n {host.namespace} {PAUSED}="
+    return (
+        f"Machine {machine.name} has the only copy of the cluster's data (etcd), and its disks are destroyed as soon "
+        f"as possible. To keep the data, pause that first: `{command}`. Then bring the machine back, and take a "
+        "snapshot of etcd or a backup of the VM."
+    )
 
 
 def _is_healthy(around: Surroundings, machine: Member) -> bool:

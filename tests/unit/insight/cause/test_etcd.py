@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -37,15 +37,19 @@ def machine(
     spec = {"clusterName": "demo", "infrastructureRef": reference("ProxmoxMachine", name)}
     made = scene.add(
         "Machine", name, ready, mirrored, good, version=CORE, owner=owner, labels=labels, spec=spec,
+        **more.get("going", {}),
         status={"nodeRef": {"name": name}} if more.get("joined", True) else {},
     )  # fmt: skip
     told = [("Ready", "False", reason, "Host pve1 is off.")] if reason else [("Ready", "True", "Ready")]
-    scene.add("ProxmoxMachine", name, *told, owner=made)
+    if going := more.get("going", {}):
+        told = [("Deleting", "True", reason, "Host pve1 is off.")]
+    scene.add("ProxmoxMachine", name, *told, owner=made, **going)
 
 
 def control_plane(
-    *healthy: bool, reason: str = "HostUnreachable", external: bool = False, told: Sequence[Condition] = (), **more: Any
-) -> Scene:
+    *healthy: bool, reason: str = "HostUnreachable", external: bool = False, told: Sequence[Condition] = (),
+    going: Mapping[str, int] | None = None, **more: Any
+) -> Scene:  # fmt: skip
     """A cluster whose control plane has a machine for each value. The first one's host is off."""
     scene = Scene()
     cluster = scene.cluster(
@@ -55,7 +59,9 @@ def control_plane(
     spec = {"replicas": len(healthy), "kubeadmConfigSpec": EXTERNAL if external else {}}
     plane = scene.add("KubeadmControlPlane", "demo", version=KUBEADM, owner=cluster, spec=spec)
     for number, good in enumerate(healthy):
-        machine(scene, f"cp-{number}", plane, "" if number else reason, healthy=good)
+        machine(
+            scene, f"cp-{number}", plane, "" if number else reason, healthy=good, going={} if number else going or {}
+        )
     return scene
 
 
@@ -151,6 +157,19 @@ def test_a_machine_that_has_never_joined_has_nothing_to_lose() -> None:
     scene = control_plane(True)
     machine(scene, "new", scene.deployment(), "CloudInitFailed", healthy=False, plane=False, joined=False)
     assert remedy(scene, "new") == REMEDIES["ProxmoxMachine", "CloudInitFailed"]
+
+
+@pytest.mark.parametrize("reason", ["WaitingForHost", "DeletionFailed"])
+def test_the_only_copy_of_etcd_is_saved_before_its_host_is_brought_back(reason: str) -> None:
+    """Somebody has deleted its Machine: the VM is destroyed as soon as its host is back."""
+    going = {"deleting": 10}
+    scene = control_plane(False, reason=reason, going=going)
+    said = remedy(scene)
+    pause = "kubectl annotate proxmoxmachine.infrastructure.cluster.x-k8s.io cp-0 -n default cluster.x-k8s.io/paused="
+    assert said.index(pause) < said.index("bring the machine back")
+    assert "Release" not in said
+    assert pause not in remedy(control_plane(False, reason=reason, going=going, deleting=10)), "the user wants that"
+    assert pause not in remedy(control_plane(False, True, True, reason=reason, going=going)), "its member is out"
 
 
 def test_a_cluster_that_is_to_go_is_not_held_back() -> None:

@@ -46,7 +46,9 @@ def leaving(seen: Seen) -> Plan:
     if objects.reservation is None and not _has_own(seen):
         return _last(seen)
     if seen.link is None or found is None:
-        told = _goes(seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when that is so.")
+        told = _goes(
+            seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when Proxmox VE can be asked again."
+        )
         return replace(told, again_after=removal.HOST_AGAIN)
     later = seen.retry_after
     if later is not None and _has_failed(machine):
