@@ -168,9 +168,14 @@ def _stranger(stranger: Stranger) -> Untouched:
     what = f"VM {vmid} ({stranger.name or 'no name'}) on {stranger.node}"
     if marker is None:
         return Untouched(what, f"It is a clone that has not ended, of whom nobody knows. {removal.UNFINISHED}")
+    from_where = (
+        "this management API made it, and may have been restored from a backup that is older. The VM may be in use"
+        if marker.plane
+        else "it is another Nagaya's, or somebody removed its reservation"
+    )
     why = (
         f"Its marker says that it is that of machine {marker.machine} (uid {marker.uid}), which this management API "
-        "does not have, and no reservation here is for it: it is another Nagaya's, or somebody removed its reservation."
+        f"does not have, and no reservation here is for it: {from_where}."
     )
     return Untouched(
         what,
