@@ -53,15 +53,10 @@ def leaving(seen: Seen) -> Plan:
     later = seen.retry_after
     if later is not None and _has_failed(machine):
         return replace(_goes(seen, "", ""), keep=True, again_after=(later - seen.now).total_seconds())
-    if objects.reservation is None and found.presence is Presence.OURS:
-        taken_in = adopting(seen)
-        return replace(_goes(seen, Reason.DELETING, taken_in.made.message), step=taken_in.step)
-    if needs_marker(seen):
-        first = taking_over(seen)
-        told = _goes(
-            seen, Reason.DELETING, f"VM {objects.vmid} on {found.node} gets the marker of this management API."
-        )
-        return replace(told, step=first.step, again_after=first.again_after)
+    if found.presence is Presence.OURS and (objects.reservation is None or needs_marker(seen)):
+        first = adopting(seen) if objects.reservation is None else taking_over(seen)
+        why = f"VM {objects.vmid} on {found.node} gets the marker of this management API."
+        return replace(_goes(seen, Reason.DELETING, why), step=first.step, again_after=first.again_after)
     timeouts = machine.spec.timeouts
     grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
     if seen.task is not None and seen.task.ended and _is_over(seen, seen.task):
