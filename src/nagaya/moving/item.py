@@ -25,8 +25,10 @@ _ROOTS: Final = (
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
     ("cluster.x-k8s.io", "MachineDrainRule"),
 )
+
+
 _RESERVATION: Final = (PROXMOX_VIRTUAL_MACHINES.group, PROXMOX_VIRTUAL_MACHINES.kind)
-"""It moves with the Cluster of its machine. clusterctl leaves it, so its definition has no label for that."""
+"""It moves with the cluster of its machine. clusterctl leaves it, so its definition has no label for that."""
 
 
 @dataclass(frozen=True, slots=True)
