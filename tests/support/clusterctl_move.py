@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from nagaya.api.definition import DELETE_FOR_MOVE
 from nagaya.kube.client import Client
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.patches import JsonPatch, Merge
 from nagaya.moving.inventory import inventory
-from nagaya.moving.item import DELETE_FOR_MOVE, Item
+from nagaya.moving.item import Item
 
 _SOFT = ("kubeconfig", "ca", "etcd", "sa", "proxy", "apiserver-etcd-client")
 NAMESPACE_KIND = "Namespace"

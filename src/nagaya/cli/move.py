@@ -131,9 +131,9 @@ def _target(kubeconfig: Path, context: str | None, world: World) -> Client:
 
 async def _answers(target: Client) -> None:
     """Raises Ended if the target cannot be used: everything else that fails is told of the source."""
+    from nagaya.clusters.management import identity
     from nagaya.kube.errors import ApiError
     from nagaya.kube.transport import NoAnswer
-    from nagaya.moving.inventory import identity
 
     try:
         await identity(target)

@@ -10,6 +10,7 @@ from typing import Final
 
 from nagaya.api.addons.cluster_resource_set import CLUSTER_RESOURCE_SETS
 from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.definition import DELETE_FOR_MOVE
 from nagaya.api.ipam.global_in_cluster_ip_pool import GLOBAL_IN_CLUSTER_IP_POOLS
 from nagaya.api.ipam.in_cluster_ip_pool import IN_CLUSTER_IP_POOLS
 from nagaya.api.untyped import Untyped
@@ -17,7 +18,7 @@ from nagaya.kube.definitions import missing
 from nagaya.moving import hosted
 from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.belongings import Belongings
-from nagaya.moving.item import CONFIG_MAPS, DELETE_FOR_MOVE, SECRETS, Item
+from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 from nagaya.moving.records import is_left
 
 _PAUSED_ALONE: Final = frozenset(
@@ -116,7 +117,7 @@ def being_deleted(items: Collection[Item]) -> Iterator[str]:
 
 def _item(item: Item) -> Iterator[str]:
     if item.kind.kind == "Machine" and not item.object.at("status", "nodeRef"):
-        yield f"{item} has no Node yet. Wait for it, or delete the Machine."
+        yield f"{item} has no Node yet. Wait for it. If it was never part of the cluster, delete the Machine."
     annotations = item.metadata.annotations
     if is_paused_alone(item) and PAUSED in annotations and MOVING not in annotations:
         yield f"{item} is paused by somebody else. Take the annotation {PAUSED} away first."

@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nagaya.api.untyped import Untyped
-from nagaya.clusters.management import NAMESPACES, identity
 from nagaya.controlplane.hosted.kubernetes.kinds import DEPLOYMENTS
 from nagaya.controlplane.hosted.kubernetes.names import CONTROL_PLANE
 from nagaya.kube.client import Client
 from nagaya.kube.definitions import DEFINITIONS
 from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item, MovableKind, movable_kinds
-
-__all__ = ["NAMESPACES", "Inventory", "identity", "inventory", "owners_of_pods"]
 
 
 @dataclass(frozen=True, slots=True)

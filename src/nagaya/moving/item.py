@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nagaya.api.definition import CLUSTERCTL_LABEL, DELETE_FOR_MOVE
+from nagaya.api.definition import CLUSTERCTL_LABEL
 from nagaya.api.kind import Kind
 from nagaya.api.meta import ObjectMeta
 from nagaya.api.proxmox.proxmox_virtual_machine import PROXMOX_VIRTUAL_MACHINES
 from nagaya.api.untyped import Untyped
-
-__all__ = ["CONFIG_MAPS", "DELETE_FOR_MOVE", "MOVE", "SECRETS", "Item", "MovableKind", "movable_kinds"]
 
 MOVE: Final = f"{CLUSTERCTL_LABEL}/move"
 """A label of a kind or an object: it moves, whoever owns it."""

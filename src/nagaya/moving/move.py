@@ -18,9 +18,10 @@ from typing import Any, Final
 
 from nagaya.api.cluster.annotations import PAUSED
 from nagaya.api.cluster.labels import CLUSTER_NAME
-from nagaya.api.definition import CLUSTERCTL_LABEL
+from nagaya.api.definition import CLUSTERCTL_LABEL, DELETE_FOR_MOVE
 from nagaya.api.ipam.group import SKIP_VALIDATE_DELETE
 from nagaya.api.untyped import Untyped
+from nagaya.clusters.management import NAMESPACES, identity
 from nagaya.kube.client import Client
 from nagaya.kube.errors import AlreadyExists, ApiError, NotFound
 from nagaya.kube.patches import Apply, Merge
@@ -30,8 +31,8 @@ from nagaya.moving.belongings import Belongings, belongings
 from nagaya.moving.carried import carried
 from nagaya.moving.checks import being_deleted, in_the_way, is_paused_alone, is_same, problems
 from nagaya.moving.hosted import is_control_plane, is_data_store
-from nagaya.moving.inventory import NAMESPACES, identity, inventory, owners_of_pods
-from nagaya.moving.item import CONFIG_MAPS, DELETE_FOR_MOVE, SECRETS, Item
+from nagaya.moving.inventory import inventory, owners_of_pods
+from nagaya.moving.item import CONFIG_MAPS, SECRETS, Item
 from nagaya.moving.order import order
 from nagaya.moving.records import WRITER, is_kept, record
 

@@ -21,12 +21,12 @@ from nagaya.api.kind import Kind, Object
 from nagaya.apiserver.server import ApiServer
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.clusters import owners
+from nagaya.clusters.management import NAMESPACES
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound
 from nagaya.kube.patches import Merge
 from nagaya.kube.transport import Answer, Call, NoAnswer
 from nagaya.moving.annotations import MOVED_FROM, MOVING
-from nagaya.moving.inventory import NAMESPACES
 from nagaya.moving.item import SECRETS
 from nagaya.moving.move import Move, MoveFailed
 from nagaya.world import World

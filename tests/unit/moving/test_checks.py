@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from nagaya.api.cluster.annotations import PAUSED
+from nagaya.api.definition import DELETE_FOR_MOVE
 from nagaya.api.untyped import Untyped
 from nagaya.moving.annotations import MOVED_FROM, MOVING
 from nagaya.moving.belongings import belongings
 from nagaya.moving.checks import problems
-from nagaya.moving.item import DELETE_FOR_MOVE, Item
+from nagaya.moving.item import Item
 from support.moving import item
 
 TARGET = "target-uid"
@@ -89,7 +90,10 @@ def test_a_class_that_the_move_has_paused_itself_is_no_obstacle_to_it() -> None:
 def test_a_machine_without_node_is_waited_for() -> None:
     whole = cluster()
     (problem,) = found(whole, item("Machine", "m", whole, status={}))
-    assert problem == "Machine here/m has no Node yet. Wait for it, or delete the Machine."
+    assert (
+        problem
+        == "Machine here/m has no Node yet. Wait for it. If it was never part of the cluster, delete the Machine."
+    )
 
 
 def test_an_owner_that_stays_behind_stands_in_the_way() -> None:
