@@ -83,6 +83,8 @@ class Desk:
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
+            # That of the controllers, which say there where the simulated cluster listens (allowed_endpoints).
+            "XDG_DATA_HOME": os.environ["XDG_DATA_HOME"],
             "KUBECONFIG": str(self.kubeconfig),
             "LC_ALL": "C.UTF-8",
             "CLUSTERCTL_DISABLE_VERSIONCHECK": "true",
@@ -164,7 +166,7 @@ def test_clusters_are_listed(desk: Desk) -> None:
 def test_a_kubeconfig_works_printed_written_and_merged(desk: Desk) -> None:
     assert yaml.safe_load(desk("get", "kubeconfig", "demo").out)["kind"] == "Config"
     checked = desk("get", "kubeconfig", "demo", "--check")
-    assert (checked.code, checked.out) == (0, "")
+    assert (checked.code, checked.out) == (0, ""), checked.err
     assert "It works: Kubernetes v1.36.3" in checked.err
     assert desk("get", "kubeconfig", "demo", "--merge", "--as", "tenant", "--use").code == 0
     own = desk.home / ".kube" / "config"

@@ -117,7 +117,7 @@ def being_deleted(items: Collection[Item]) -> Iterator[str]:
 
 def _item(item: Item) -> Iterator[str]:
     if item.kind.kind == "Machine" and not item.object.at("status", "nodeRef"):
-        yield f"{item} has no Node yet. Wait for it, or delete the Machine."
+        yield f"{item} has no Node yet. Wait for it. If it was never part of the cluster, delete the Machine."
     annotations = item.metadata.annotations
     if is_paused_alone(item) and PAUSED in annotations and MOVING not in annotations:
         yield f"{item} is paused by somebody else. Take the annotation {PAUSED} away first."

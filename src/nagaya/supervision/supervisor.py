@@ -32,6 +32,8 @@ from nagaya.world import World
 log = logging.getLogger(__name__)
 
 _PATIENCE, _RETRY = 2.0, 0.05
+_REMOVED = ".removed-"
+"""How the name of a folder begins that is being removed."""
 
 
 class Supervisor:
@@ -76,6 +78,8 @@ class Supervisor:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = await self._take_folder()
         for entry in sorted(self._folder.iterdir()):
+            if entry.name.startswith(_REMOVED):
+                await asyncio.to_thread(shutil.rmtree, entry, ignore_errors=True)
             # Only what is a process's place: what else lies here is not ours to remove.
             if Place(entry, self._cgroups).is_one:
                 self._unit(entry.name)
@@ -98,7 +102,7 @@ class Supervisor:
         """Stop it and remove all that is kept of it."""
         await self.stop(name)
         self._units.pop(name, None)
-        await asyncio.to_thread(shutil.rmtree, self._place(name).folder, ignore_errors=True)
+        await asyncio.to_thread(self._remove_folder, name)
 
     async def retain(self, names: Collection[str]) -> None:
         """Forget all processes but these: what an earlier supervisor ran and nobody wants any more."""
@@ -135,6 +139,14 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def _remove_folder(self, name: str) -> None:
+        """Rename the folder before it is removed: without its lock, a half of it would not be found after a crash."""
+        removed = self._folder / f"{_REMOVED}{name}"
+        shutil.rmtree(removed, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            self._place(name).folder.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)
 
     def _place(self, name: str) -> Place:
         return Place(self._folder / name, self._cgroups)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from nagaya.infrastructure.proxmox.client.errors import TaskFailed
+from nagaya.simulators.proxmox import request as emulated
+from nagaya.simulators.proxmox.emulator import Proceed
 from nagaya.simulators.proxmox.state.storage import Storage
 from support.proxmox_yard import Yard, play
 
@@ -25,6 +28,28 @@ def test_a_machine_goes_while_a_storage_that_it_does_not_use_is_dead(kind: str) 
         await it.machine("a")
         await it.provisioned("a")
         die(it, kind)
+        await it.delete("a")
+        await it.gone("a")
+        await it.nothing_left()
+
+    play(scenario)
+
+
+def test_a_machine_goes_while_a_storage_that_it_does_not_use_is_active_and_cannot_be_listed() -> None:
+    """As an RBD storage whose pool is gone: what is reachable of it says nothing of what it holds."""
+
+    async def scenario(it: Yard) -> None:
+        async def broken(request: emulated.Request, proceed: Proceed) -> emulated.Answer:
+            if request.method == "GET" and request.path.endswith("/storage/dead/content"):
+                why = "rbd error: rbd: error opening pool 'gone': (2) No such file or directory"
+                return emulated.Answer(500, why, body=msgspec.json.encode({"data": None, "message": why}))
+            return await proceed(request)
+
+        await it.cluster()
+        await it.machine("a")
+        await it.provisioned("a")
+        die(it, "rbd").reachable = True
+        it.there.emulator.around.append(broken)
         await it.delete("a")
         await it.gone("a")
         await it.nothing_left()
@@ -72,7 +97,7 @@ def test_a_machine_with_a_disk_on_the_dead_storage_says_so_and_goes_when_it_is_b
         reason, message = (await it.says("a"))["Deleting"][1:]
         assert reason == "DeletionFailed"
         assert f"storage dead cannot be reached from {datacenter.guests[vmid].node}" in message
-        assert f"qm set {vmid} --delete" in message
+        assert f"take the lines that name the storage out of /etc/pve/nodes/{datacenter.guests[vmid].node}" in message
         dead.reachable = True
         await it.gone("a", within=900)
         await it.nothing_left()

@@ -11,8 +11,10 @@ import pytest
 
 from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.infrastructure.proxmox.virtual_machine.link import Link
-from nagaya.infrastructure.proxmox.virtual_machine.marker import CLAIM, Marker, fingerprint, marked, read
+from nagaya.infrastructure.proxmox.virtual_machine.marker import CLAIM, Marker, fingerprint, marked, proves, read
 from nagaya.kube.patches import Merge
+from nagaya.simulators.proxmox import request as emulated
+from nagaya.simulators.proxmox.emulator import Proceed
 from support.proxmox_yard import NAMESPACE, Yard, play
 
 UUID = "3f1c1d1e-6b1a-4f51-9d0b-1c2d3e4f5a6b"
@@ -92,6 +94,42 @@ def test_who_cannot_prove_that_a_vm_is_his_gets_nothing_of_it(
         assert it.there.emulator.datacenter.guests[200].config == as_it_was
         assert not guest.running
         assert await it.reservations() == []
+
+    play(scenario)
+
+
+def test_whoever_stops_between_two_writes_leaves_a_machine_that_can_be_moved_on() -> None:
+    """A copy of the machine from any moment before or after the marker is written proves whose the VM is."""
+
+    async def scenario(it: Yard) -> None:
+        copies: list[tuple[str, Marker | None]] = []
+
+        async def copied(request: emulated.Request, proceed: Proceed) -> emulated.Answer:
+            answer = await proceed(request)
+            if request.method == "PUT" and request.path.endswith("/qemu/200/config"):
+                guest = it.there.emulator.datacenter.guests[200]
+                copies.append((await claims(), read(str(guest.config["description"]))))
+            return answer
+
+        async def claims() -> str:
+            return (await it.get("a")).metadata.annotations.get(CLAIM, "")
+
+        it.there.emulator.around.append(copied)
+        await it.cluster()
+        await vm(it, marked("words", CLAIMED))
+        await written(it, "secret")
+        await asyncio.sleep(30)
+        guest = it.there.emulator.datacenter.guests[200]
+        known = read(str(guest.config["description"]))
+        assert known is not None
+        await it.stop()
+        guest.config["description"] = marked("words", replace(known, plane="there"))  # it was moved away and back
+        await it.start()
+        await asyncio.sleep(30)
+        taken = [(held, known) for held, known in copies if known is not None]
+        assert len({known.claim for _, known in taken}) == 2, "taken in, and taken over"
+        assert all(proves(held, known) for held, known in taken)
+        assert len((await claims()).split()) == 1, "the earlier one is forgotten"
 
     play(scenario)
 

@@ -224,6 +224,27 @@ async def test_what_is_not_a_process_in_the_folder_is_left_alone(stage: Stage) -
     assert (stage.folder / "photographs").is_dir()
 
 
+async def test_a_removal_that_was_interrupted_is_finished_at_the_next_start(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = await stage.supervisor()
+    await supervisor.ensure(stage.spec())
+    await stage.heard(Ready)
+
+    def interrupted(folder: Path, *, ignore_errors: bool) -> None:
+        if folder.exists():
+            (folder / "lock").unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nagaya.supervision.supervisor.shutil.rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            supervisor._remove_folder("child")
+    await supervisor.close()
+    await stage.supervisor()
+    assert [each.name for each in stage.folder.iterdir()] == ["supervisor.lock"]
+
+
 async def test_a_process_unknown_to_the_record_is_found_by_its_lock(stage: Stage) -> None:
     first = await stage.supervisor()
     await first.ensure(stage.spec())

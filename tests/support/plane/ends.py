@@ -26,6 +26,7 @@ _VARYING: Final = (
     (re.compile(r"\b(?:[0-9A-F]{2}:){5}[0-9A-F]{2}\b"), "<mac>"),
     (re.compile(r"bootstrap-token-[a-z0-9]{6}"), "<token>"),
     (re.compile(r"\bdemo-[0-9a-f]{10}\b"), "<data center>"),
+    (re.compile(r"(nagaya\.dev/claim|\.spec\.claim) = [0-9a-f]{32}\b"), r"\1 = <claim>"),
     (re.compile(r"\bsha256:[0-9a-f]{64}\b"), "<digest>"),
     (
         re.compile(r"((?:serialNumber|virtualMachineID|vmid|sourceNode|templateID|resizedDisks|number) = )\S+"),

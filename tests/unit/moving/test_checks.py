@@ -90,7 +90,10 @@ def test_a_class_that_the_move_has_paused_itself_is_no_obstacle_to_it() -> None:
 def test_a_machine_without_node_is_waited_for() -> None:
     whole = cluster()
     (problem,) = found(whole, item("Machine", "m", whole, status={}))
-    assert problem == "Machine here/m has no Node yet. Wait for it, or delete the Machine."
+    assert (
+        problem
+        == "Machine here/m has no Node yet. Wait for it. If it was never part of the cluster, delete the Machine."
+    )
 
 
 def test_an_owner_that_stays_behind_stands_in_the_way() -> None:

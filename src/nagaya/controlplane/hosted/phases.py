@@ -130,6 +130,11 @@ def data_store(seen: Seen) -> Judged:
     name = store_name(seen)
     if store is None:
         message = f"There is no DataStore {name}. Create it, or name another in spec.dataStoreRef."
+        if plane.status.data_store is not None:
+            message = (
+                f"There is no DataStore {name}, which has the data of this control plane. Restore it from a backup: a "
+                "new one begins without data, unless its endpoints are those of the store that has them."
+            )
         return Verdict(False, Reason.DATA_STORE_NOT_FOUND, message), ()
     if not plane.store_name and store.metadata.deleting:
         message = f"DataStore {name} is being deleted. Name another in spec.dataStoreRef."

@@ -192,7 +192,7 @@ class KubeadmControlPlanes:
         if not kcp.metadata.deleting or FINALIZER not in kcp.metadata.finalizers:
             log.info("KubeadmControlPlane %s waits until a Cluster owns it", key)
         elif self._rt.cache.owned(MACHINES, kcp.metadata.uid):
-            log.warning("KubeadmControlPlane %s has machines, but no Cluster: delete its Machines", key)
+            log.warning("KubeadmControlPlane %s has machines, but no Cluster: it waits until they are deleted", key)
         else:
             await release(self._rt, self._api, KUBEADM_CONTROL_PLANES, kcp, FINALIZER)
 

@@ -105,7 +105,11 @@ def missing(around: Surroundings, member: Member) -> Iterator[Cause]:
     if around.cluster_name and member is around.picture.cluster:
         name = around.cluster_name
         leaf = step(member, f"belongs to Cluster {member.namespace}/{name}, which does not exist")
-        yield Cause((leaf,), Weight.HELD, leaf.sentence, f"Create Cluster {name}, or delete {member.title}.")
+        help = (
+            f"Create Cluster {name}, or restore it from a backup. Deleting {member.title} instead gives up all that it "
+            "owns, and the data of that."
+        )
+        yield Cause((leaf,), Weight.HELD, leaf.sentence, help)
     for path, reference in around.missing_of(member):
         leaf = step(member, f"names {reference.kind} {reference.name} in .{path}, which does not exist")
         if (reference.group, reference.kind) in around.unserved:

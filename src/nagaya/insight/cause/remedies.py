@@ -47,10 +47,15 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("Machine", "RemediationDeferred"): "It is replaced when what the message names is over.",
     ("Machine", "RemediationTemplateNotFound"): "Create the template, or correct remediation.templateRef.",
     ("Machine", "DrainingNode"): "If a PodDisruptionBudget forbids it: run more replicas, or change the budget. "
+    "To go on without it stops the remaining pods against their budget, and what they have on the machine is lost: "
     "spec.deletion.nodeDrainTimeoutSeconds limits the drain, the annotation "
     "machine.cluster.x-k8s.io/exclude-node-draining leaves it out.",
-    ("Machine", "WaitingForVolumeDetach"): "Look at the VolumeAttachments of the tenant and at its CSI driver; "
-    "spec.deletion.nodeVolumeDetachTimeoutSeconds limits the wait.",
+    (
+        "Machine",
+        "WaitingForVolumeDetach",
+    ): "Look at the VolumeAttachments of the tenant and at its CSI driver. To go on "
+    "without them can damage volumes that are still mounted: spec.deletion.nodeVolumeDetachTimeoutSeconds limits the "
+    "wait.",
     ("Machine", "WaitingForPreDrainHook"): "Whoever set the annotation removes it when it is done.",
     ("Machine", "WaitingForPreTerminateHook"): "Whoever set the annotation removes it when it is done.",
     ("Machine", "ObjectDoesNotExist"): "Delete the Machine: its owner makes another with all parts.",
@@ -66,12 +71,13 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     (
         "MachineHealthCheck",
         "TooManyUnhealthy",
-    ): "So many at once have a common cause, such as the network: mend that, or "
-    "raise the limit in remediation.triggerIf.",
+    ): "So many at once have a common cause, such as the network: mend that. A higher limit in remediation.triggerIf "
+    "has all of them deleted, with the data on their disks.",
     (
         "HostedControlPlane",
         "DataStoreNotFound",
-    ): "Make the DataStore that spec.dataStoreRef names, or correct the name.",
+    ): "Make the DataStore that spec.dataStoreRef names, with the endpoints of the store that has the data, or correct "
+    "the name. In another store the control plane begins without its data.",
     ("HostedControlPlane", "BinariesMissing"): _INSTALL,
     ("HostedControlPlane", "Sleeping"): "Scale it up to wake it: `kubectl scale hostedcontrolplane NAME --replicas 1`.",
     ("HostedControlPlane", "AddressInUse"): "Stop the other program, or choose another port in spec.network.",
@@ -82,7 +88,8 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
         "CertificateAuthorityLost",
     ): "Restore the Secret from a backup: a new authority would cut off all nodes.",
     ("HostedControlPlane", "CertificateUnusable"): "Correct the Secret that the message names.",
-    ("HostedControlPlane", "CertificateExpired"): "Provide another authority.",
+    ("HostedControlPlane", "CertificateExpired"): "Provide another authority. Nodes and "
+    "clients that trust only the old one have to join again.",
     ("HostedControlPlane", "VersionSkipsMinor"): "Go one minor version at a time.",
     ("HostedControlPlane", "VersionNotSupported"): "Choose a version that Nagaya knows: `nagaya kubernetes --help`.",
     ("HostedControlPlane", "NodesTooOld"): "Upgrade the machines first.",
@@ -161,13 +168,16 @@ REMEDIES: Final[Mapping[tuple[str, str], str]] = {
     ("SimulatedCluster", "DeletionFailed"): "Take the fault out of spec.faults.",
 }
 """By kind and reason."""
+_ADDRESSES: Final = (
+    "Add addresses to the pool, or delete what has one and is not needed. The claim of a machine that runs stays: its "
+    "address would be given to another."
+)
 _ELSEWHERE: Final[Mapping[tuple[str, str], str]] = {
     (
         "InClusterIPPool",
         "Exhausted",
-    ): "Add addresses to the pool, or release some: `kubectl get ipaddresses` lists them.",
-    ("GlobalInClusterIPPool", "Exhausted"): "Add addresses to the pool, or release some: `kubectl get ipaddresses -A` "
-    "lists them.",
+    ): f"{_ADDRESSES} `kubectl get ipaddresses` lists who has which.",
+    ("GlobalInClusterIPPool", "Exhausted"): f"{_ADDRESSES} `kubectl get ipaddresses -A` lists who has which.",
     ("KubeadmControlPlane", "ScalingUp"): "Create the template that is missing, or correct the reference to it.",
     ("KubeadmControlPlane", "NotHealthy"): "Look at the static pods of the machines that the message names: `crictl ps "
     "-a` there.",

@@ -76,8 +76,9 @@ def _validity(secret: ClusterSecret, purpose: Purpose) -> tuple[datetime, dateti
 
 def _renewal(namespace: str, cluster: str, purpose: Purpose) -> str:
     if purpose is Purpose.KUBECONFIG:
-        # It is made anew at once, by whoever made it.
-        return f"kubectl delete -n {namespace} secret {secret_name(cluster, purpose)}"
+        authority = secret_name(cluster, Purpose.CLUSTER_AUTHORITY)
+        delete = f"kubectl delete -n {namespace} secret {secret_name(cluster, purpose)}"
+        return f"{delete}   # only if {authority} has its key: it is made anew with that at once"
     return "The authority itself ends: make a new cluster, and move the workload there, before it does."
 
 

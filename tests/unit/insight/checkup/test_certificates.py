@@ -96,7 +96,9 @@ def test_secrets_are_read_for_what_is_in_them() -> None:
     found, unread = run(main())
     assert [each.what for each in found] == ["Secret demo-ca", "Secret demo-kubeconfig"]
     assert found[1].ends < found[0].ends
-    assert found[1].remedy == "kubectl delete -n default secret demo-kubeconfig"
+    command, _, caution = found[1].remedy.partition("   # ")
+    assert command == "kubectl delete -n default secret demo-kubeconfig"
+    assert caution.startswith("only if demo-ca has its key")
     assert len(unread) == 1
     assert "Secret default/demo-etcd" in unread[0]
 

@@ -18,6 +18,14 @@ class StoreRefused(StoreError):
 class StoreNotEmpty(StoreError):
     """Data would be mixed with data that is there already."""
 
+    @classmethod
+    def of_tenant(cls, tenant: str) -> StoreNotEmpty:
+        """The place of a tenant is in use."""
+        return cls(
+            f"the place of tenant {tenant} has keys, which may be the only copy of its data. Back them up before you "
+            "remove them: a copy is written to an empty place only."
+        )
+
 
 class SnapshotDamaged(StoreError):
     """A copy is not whole."""

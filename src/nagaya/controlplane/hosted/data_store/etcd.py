@@ -137,7 +137,7 @@ class EtcdDriver:
         await reader.head()
         async with self._connected() as client:
             if not await etcd_copies.is_empty(client, prefix):
-                raise StoreNotEmpty(f"the place of tenant {tenant.uid} has keys. Remove them before a copy goes there.")
+                raise StoreNotEmpty.of_tenant(tenant.uid)
             try:
                 return await etcd_copies.write(client, prefix, reader.pages())
             except SnapshotDamaged:

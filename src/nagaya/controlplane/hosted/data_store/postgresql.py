@@ -127,7 +127,7 @@ class PostgresqlDriver:
             await connection.execute(_TABLE)
             await connection.execute("LOCK TABLE kine IN ACCESS EXCLUSIVE MODE")
             if await connection.number(kine_table.COUNT):
-                raise StoreNotEmpty(f"the place of tenant {tenant.uid} has keys. Remove them before a copy goes there.")
+                raise StoreNotEmpty.of_tenant(tenant.uid)
             last = max(await connection.number(kine_table.REVISION), head.revision)
             await connection.execute(kine_table.CLEAR)
             count = 0

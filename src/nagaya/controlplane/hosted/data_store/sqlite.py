@@ -168,7 +168,7 @@ def _expect_own_files(folder: Path) -> None:
         with suppress(FileNotFoundError):
             found = (folder / name).lstat()
             if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid not in (0, owner.st_uid):
-                raise StoreError(f"{folder / name} is not the tenant's own file: it is not opened. Remove it.")
+                raise StoreError(f"{folder / name} is not the tenant's own file: it is not opened. Move it away.")
 
 
 async def _entries(database: apsw.Connection, revision: int) -> AsyncIterator[list[Entry]]:
@@ -195,7 +195,7 @@ def _prepare(database: apsw.Connection, revision: int, tenant: Tenant) -> int:
     database.execute("BEGIN EXCLUSIVE")
     database.execute(_TABLE)
     if _number(database, kine_table.COUNT):
-        raise StoreNotEmpty(f"the place of tenant {tenant.uid} has keys. Remove them before a copy goes there.")
+        raise StoreNotEmpty.of_tenant(tenant.uid)
     last = max(_number(database, kine_table.REVISION), revision)
     database.execute(kine_table.CLEAR)
     return last + 1

@@ -44,6 +44,9 @@ def deleting(seen: Seen) -> Condition:
         return condition(type, False, DataStoreReason.NOT_DELETING)
     if seen.used_by:
         names = listed(seen.used_by, _SHOWN)
-        message = f"HostedControlPlanes have data here: {names}. Delete them first."
+        message = (
+            f"HostedControlPlanes have data here: {names}. The DataStore goes after them. Their data goes with them: "
+            "back them up first (`nagaya tenant backup`)."
+        )
         return condition(type, True, DataStoreReason.IN_USE, message)
     return condition(type, True, DataStoreReason.STOPPING, "It is stopped, and what is left of it is removed.")

@@ -42,7 +42,8 @@ class Ports:
                 self._held[each.name] = msgspec.json.decode(content, type=dict[str, int])
             except msgspec.MsgspecError as error:
                 raise ValueError(
-                    f"{folder.ports_file} cannot be read ({error}). Remove it: ports are given anew."
+                    f"{folder.ports_file} cannot be read ({error}). Restore it; without it ports are given anew, and "
+                    "machines that have joined do not find an API server whose port has changed."
                 ) from error
 
     def of(self, uid: str) -> Mapping[str, int]:

@@ -54,6 +54,15 @@ class Cluster:
         """The rows of hosts and of the cluster. Raises Forbidden without Sys.Audit on /."""
         return await self._calls.rows("/cluster/status")
 
+    async def clock_ahead(self, node: str) -> float:
+        """Seconds that the clock of a host is ahead of this machine's, or behind if less than 0, at the least: it tells
+        whole seconds, of some moment between question and answer."""
+        clock = self._calls.world.clock
+        before = clock.now().timestamp()
+        told = float((await self._calls.record(path_of("nodes", node, "time"))).get("time") or 0)
+        after = clock.now().timestamp()
+        return told - after if told > after else min(0.0, told + 1 - before)
+
     async def next_id(self) -> int:
         """An id that is free at this moment. Nothing is reserved."""
         found = await self._calls.call("GET", "/cluster/nextid")

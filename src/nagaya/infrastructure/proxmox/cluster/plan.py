@@ -218,7 +218,8 @@ def _going(seen: Seen) -> Plan:
     if owner is not None and not owner.metadata.deleting:
         return Plan(
             Reason.DELETING,
-            f"Cluster {owner.metadata.name} still needs this ProxmoxCluster: delete the Cluster.",
+            f"Cluster {owner.metadata.name} still needs this ProxmoxCluster, which goes when the Cluster is deleted. "
+            "That destroys all machines of the Cluster and their data.",
             provisioned=seen.provisioned,
         )
     if seen.claim is not None:

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from nagaya.infrastructure.proxmox.client import Proxmox, Snapshot
 from nagaya.infrastructure.proxmox.client.calls import path_of
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError
-from nagaya.world import Clock
 
 ANSWER: Final = 10.0
 """Seconds that a host has for an answer."""
@@ -51,23 +50,10 @@ async def ask_hosts(proxmox: Proxmox, snapshot: Snapshot) -> Answers:
             refused.append(str(error))
 
     await asyncio.gather(
-        *(one(name, _skew, skews) for name in names), *(one(name, _version, versions) for name in names)
+        *(one(name, lambda asked, node: asked.cluster.clock_ahead(node), skews) for name in names),
+        *(one(name, _version, versions) for name in names),
     )
     return Answers(skews, versions, silent, refused[0] if refused else "")
-
-
-async def _skew(proxmox: Proxmox, node: str) -> float:
-    clock = proxmox.calls.world.clock
-    before = clock.now().timestamp()
-    told = float((await proxmox.calls.record(path_of("nodes", node, "time"))).get("time") or 0)
-    return skew_of(told, before, clock)
-
-
-def skew_of(told: float, before: float, clock: Clock) -> float:
-    """How far another clock is ahead of ours, at the least. It tells whole seconds, of some moment between question and
-    answer."""
-    after = clock.now().timestamp()
-    return told - after if told > after else min(0.0, told + 1 - before)
 
 
 async def _version(proxmox: Proxmox, node: str) -> str:

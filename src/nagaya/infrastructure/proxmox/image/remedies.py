@@ -28,8 +28,8 @@ def _another_build(image: Image, _: str) -> str:
 
 def _stranger(image: Image, host: str) -> str:
     return (
-        f"A file {image.file} with another content lies there already: remove it (`pvesm free "
-        f"<storage>:import/{image.file}` on {host}), and run this again."
+        f"A file {image.file} with another content lies there already. If nobody needs that, remove it "
+        f"(`pvesm free <storage>:import/{image.file}` on {host}), and run this again."
     )
 
 
@@ -81,8 +81,9 @@ def remedy(error: ProxmoxError, image: Image, host: str) -> str:
         )
     if isinstance(error, TaskFailed) and error.exitstatus == _KILLED:
         return (
-            f"Its worker on {host} was killed. If it left a machine that is locked, which nobody can tell from others, "
-            "remove that there: `qm unlock <vmid>; qm destroy <vmid>`. Then run this again."
+            f"Its worker on {host} was killed. If it left a machine that is locked (`qm config <vmid>` shows `lock: "
+            "create` and the name of the template), remove that there: `qm unlock <vmid>; qm destroy <vmid>`. Then run "
+            "this again."
         )
     if isinstance(error, NotFound) and error.what == "pool":
         return "Make the pool (`pveum pool add <name>` on any host), or give another --pool."

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from nagaya.api.proxmox.proxmox_machine import PROXMOX_MACHINES
 from nagaya.api.proxmox.proxmox_virtual_machine import FINALIZER, PROXMOX_VIRTUAL_MACHINES, ProxmoxVirtualMachine
 from nagaya.clusters import management
 from nagaya.infrastructure.proxmox.client import Proxmox
@@ -30,7 +29,7 @@ from nagaya.infrastructure.proxmox.leftovers.seen import Ownerless, Placed
 from nagaya.infrastructure.proxmox.virtual_machine import removing
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.removal import LOOK_AGAIN, Destroy, Stop, removal
-from nagaya.infrastructure.proxmox.virtual_machine.reservations import identity_of, is_for
+from nagaya.infrastructure.proxmox.virtual_machine.reservations import has_machine, identity_of
 from nagaya.kube.client import Client
 from nagaya.kube.errors import Conflict
 from nagaya.kube.errors import NotFound as NoSuchObject
@@ -127,11 +126,7 @@ async def _check_ownerless(client: Client, reservation: ProxmoxVirtualMachine) -
         raise _Settled
     if why := await doubt(client, present):
         raise Stays(why)
-    try:
-        machine = await client.get(PROXMOX_MACHINES, whose.namespace, whose.name)
-    except NoSuchObject:
-        return
-    if is_for(present, machine):
+    if await has_machine(client, present):
         raise Stays(f"ProxmoxMachine {whose.namespace}/{whose.name} is there by now: nothing of it is touched.")
 
 

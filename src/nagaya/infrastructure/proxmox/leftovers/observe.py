@@ -24,7 +24,7 @@ from nagaya.infrastructure.proxmox.leftovers.provenance import doubt
 from nagaya.infrastructure.proxmox.leftovers.seen import Known, Ownerless, Placed, Seen, Stranger
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.infrastructure.proxmox.virtual_machine.found import UNFINISHED_LOCKS, Found, Presence, find, is_unfinished
-from nagaya.infrastructure.proxmox.virtual_machine.removing import IMAGES, ISO, boot_image
+from nagaya.infrastructure.proxmox.virtual_machine.removing import IMAGES, ISO, boot_image, disks
 from nagaya.infrastructure.proxmox.virtual_machine.reservations import identity_of, is_for
 from nagaya.kube.client import Client
 from nagaya.kube.errors import NotFound as NoSuchKind
@@ -108,8 +108,7 @@ async def volumes_under(proxmox: Proxmox, vmid: int, snapshot: Snapshot) -> List
     async def wanted(node: str, storage: str, contents: Collection[str]) -> list[Placed]:
         listed: list[Placed] = []
         if IMAGES in contents:
-            images = await proxmox.storages.content(node, storage, content=IMAGES, vmid=vmid)
-            listed += [Placed(node, each) for each in images if each.vmid == vmid]
+            listed += [Placed(node, each) for each in await disks(proxmox, node, storage, vmid)]
         if ISO in contents:
             discs = await proxmox.storages.content(node, storage, content=ISO)
             listed += [Placed(node, each) for each in discs if each.id.endswith(f"/{boot_image(vmid)}")]

@@ -97,7 +97,7 @@ def _confirmation(held: Ownerless) -> str:
     name = held.reservation.metadata.name
     return (
         f"kubectl patch proxmoxvirtualmachine {name} --subresource=status --type=merge -p '{patch}'"
-        "   # only if its cluster was not moved"
+        "   # `nagaya gc` destroys the VM then: only if its cluster was not moved"
     )
 
 
@@ -158,7 +158,7 @@ def _doubt(reservation: ProxmoxVirtualMachine, placed: Placed) -> str:
     """Why a volume under a VMID of ours may be older than our VM; empty if it is not."""
     since, made = reservation.metadata.creation_timestamp, placed.volume.made
     if made is None or since is None:
-        return "its storage does not tell when it was made: it may be that of an earlier VM"
+        return "its host or storage does not tell when it was made: it may be that of an earlier VM"
     if made < since:
         return f"it was made at {made:%Y-%m-%d %H:%M:%S} UTC, before the VMID was reserved: it is that of an earlier VM"
     return ""
@@ -169,12 +169,19 @@ def _stranger(stranger: Stranger) -> Untouched:
     what = f"VM {vmid} ({stranger.name or 'no name'}) on {stranger.node}"
     if marker is None:
         return Untouched(what, f"It is a clone that has not ended, of whom nobody knows. {removal.UNFINISHED}")
+    from_where = (
+        "this management API made it, and may have been restored from a backup that is older. The VM may be in use"
+        if marker.plane
+        else "it is another Nagaya's, or somebody removed its reservation"
+    )
     why = (
         f"Its marker says that it is that of machine {marker.machine} (uid {marker.uid}), which this management API "
-        "does not have, and no reservation here is for it: it is another Nagaya's, or somebody removed its reservation."
+        f"does not have, and no reservation here is for it: {from_where}."
     )
     return Untouched(
-        what, why, f"qm stop {vmid} && qm destroy {vmid} --purge   # on {stranger.node}, if it is nobody's"
+        what,
+        why,
+        f"qm stop {vmid} && qm destroy {vmid} --purge   # on {stranger.node}: its data goes; only if it is nobody's",
     )
 
 

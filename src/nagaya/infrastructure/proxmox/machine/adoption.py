@@ -13,7 +13,7 @@ from dataclasses import replace
 from nagaya.api.proxmox.conditions import ProxmoxMachineReason as Reason
 from nagaya.infrastructure.proxmox.machine.health import MADE, healthy, lost
 from nagaya.infrastructure.proxmox.machine.seen import Seen
-from nagaya.infrastructure.proxmox.machine.steps import Adopt, Plan, Said, TakeOver
+from nagaya.infrastructure.proxmox.machine.steps import Plan, Said, TakeOver
 from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.infrastructure.proxmox.virtual_machine.marker import CLAIM, fingerprint, read
 from nagaya.infrastructure.proxmox.virtual_machine.removal import HOST_AGAIN, LOOK_AGAIN
@@ -39,7 +39,7 @@ def adopting(seen: Seen) -> Plan:
     if found.presence is not Presence.OURS or found.lock:
         return told
     pool = seen.machine.spec.pool or (seen.link.pool if seen.link is not None else "")
-    return replace(told, node=found.node, step=Adopt(found.node, found.pool if found.pool == pool else ""))
+    return replace(told, node=found.node, step=TakeOver(found.pool if found.pool == pool else ""))
 
 
 def needs_marker(seen: Seen) -> bool:

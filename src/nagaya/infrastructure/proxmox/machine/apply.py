@@ -32,7 +32,6 @@ from nagaya.infrastructure.proxmox.machine.handover import erase, hand_over
 from nagaya.infrastructure.proxmox.machine.hardware import surplus
 from nagaya.infrastructure.proxmox.machine.seen import Seen
 from nagaya.infrastructure.proxmox.machine.steps import (
-    Adopt,
     Attach,
     Bind,
     ClaimAddresses,
@@ -100,10 +99,8 @@ async def carry_out(
     match step:
         case Reserve(pool):
             await _reserve(rt, api, seen, link, pool, reserving)
-        case Adopt(node, pool):
-            await _adopt(rt, api, seen, link, node, pool)
-        case TakeOver():
-            await _take_over(api, seen, proxmox)
+        case TakeOver(pool):
+            await _take_over(rt, api, seen, link, pool)
         case CloneTemplate():
             return await _clone(api, seen, proxmox, step)
         case Name(number, provider_id):
@@ -217,38 +214,32 @@ async def _reserve(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str, res
     raise NoVmid(f"No VMID is free{where}: each is that of a VM, or reserved for a machine. {remedy}, or remove VMs.")
 
 
-async def _adopt(rt: Runtime, api: Api, seen: Seen, link: Link, node: str, pool: str) -> None:
-    """The marker first: a reservation without it would take the VM for somebody else's. With the marker the VM is ours
-    whatever happens next, so the claim in it may be one that nobody knows any more."""
-    claim = new_claim()
-    await _mark(seen, link.proxmox, node, _marker(seen, seen.machine.metadata.uid, claim))
-    if not await _make_reservation(rt, api, seen, link, seen.objects.vmid or 0, pool, claim=claim, owned=True):
-        name = reservation_name(link.datacenter, seen.objects.vmid or 0)
-        raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {seen.objects.vmid} is not ours.")
-
-
-async def _take_over(api: Api, seen: Seen, proxmox: Proxmox) -> None:
-    """The reservation knows a claim before the VM has its fingerprint, and the machine is told last: whatever is
-    missing is seen and done again. What an earlier owner knew is worth nothing from then on."""
-    found, reservation, machine = seen.found, seen.objects.reservation, seen.machine
+async def _take_over(rt: Runtime, api: Api, seen: Seen, link: Link, pool: str) -> None:
+    """Write the marker, unless somebody has changed the VM since it was looked at. Reservation and machine know a claim
+    before the VM has its fingerprint, and the machine forgets the one from before only afterwards: whatever is missing
+    is seen and done again. What an earlier owner knew is worth nothing from then on. A new reservation comes last, as
+    it would take a VM without the marker for somebody else's."""
+    machine, found, reservation, vmid = seen.machine, seen.found, seen.objects.reservation, seen.objects.vmid or 0
     assert found is not None
-    assert reservation is not None
-    claim, known = reservation.spec.claim, read(found.config.get("description"))
-    if not claim or (known is not None and known.plane not in ("", seen.objects.plane)):
+    description = found.config.get("description")
+    before, claim = read(description), reservation.spec.claim if reservation is not None else ""
+    if not claim or (before is not None and before.plane not in ("", seen.objects.plane)):
         claim = new_claim()
-        await api.merge(PROXMOX_VIRTUAL_MACHINES, reservation, {"spec": {"claim": claim}})
-    await _mark(seen, proxmox, found.node, _marker(seen, reservation.spec.machine_ref.uid, claim))
-    if machine.metadata.annotations.get(CLAIM) != claim:
-        await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: claim}}})
-
-
-async def _mark(seen: Seen, proxmox: Proxmox, node: str, marker: Marker) -> None:
-    """Write the marker, unless somebody has changed the VM since it was looked at."""
-    assert seen.found is not None
-    description = seen.found.config.get("description")
-    if read(description) != marker:
+        if reservation is not None:
+            await api.merge(PROXMOX_VIRTUAL_MACHINES, reservation, {"spec": {"claim": claim}})
+    marker = _marker(seen, reservation.spec.machine_ref.uid if reservation is not None else seen.objects.uid, claim)
+    known = machine.metadata.annotations.get(CLAIM, "")
+    if before != marker:
+        if claim not in known.split():
+            known = f"{known} {claim}".lstrip()
+            await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: known}}})
         options = {"description": marked(description, marker)}
-        await proxmox.machines.configure(node, seen.objects.vmid or 0, options, digest=seen.found.config.digest)
+        await link.proxmox.machines.configure(found.node, vmid, options, digest=found.config.digest)
+    if known != claim:
+        await api.merge(PROXMOX_MACHINES, machine, {"metadata": {"annotations": {CLAIM: claim}}})
+    if reservation is None and not await _make_reservation(rt, api, seen, link, vmid, pool, claim=claim, owned=True):
+        name = reservation_name(link.datacenter, vmid)
+        raise NoVmid(f"ProxmoxVirtualMachine {name} is that of another machine, so VM {vmid} is not ours.")
 
 
 async def _make_reservation(

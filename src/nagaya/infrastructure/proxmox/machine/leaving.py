@@ -30,8 +30,8 @@ from nagaya.infrastructure.proxmox.virtual_machine.found import Presence
 from nagaya.kube.conditions import get, is_true
 
 _UNTIL_THEN: Final = (
-    "If it never comes back and the data on its disks may be lost, deletionPolicy: Release lets the machine go without "
-    "waiting for it."
+    "Only if it never comes back, and the data on its disks (etcd, of a control plane machine) can be given up: "
+    "deletionPolicy: Release lets the machine go without waiting for it."
 )
 ASKED_AGAIN: Final = 120.0
 """Seconds after which the HA manager is asked once more to stop a VM."""
@@ -46,20 +46,17 @@ def leaving(seen: Seen) -> Plan:
     if objects.reservation is None and not _has_own(seen):
         return _last(seen)
     if seen.link is None or found is None:
-        told = _goes(seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when that is so.")
+        told = _goes(
+            seen, Reason.DELETION_FAILED, f"{seen.no_link} The VM is destroyed when Proxmox VE can be asked again."
+        )
         return replace(told, again_after=removal.HOST_AGAIN)
     later = seen.retry_after
     if later is not None and _has_failed(machine):
         return replace(_goes(seen, "", ""), keep=True, again_after=(later - seen.now).total_seconds())
-    if objects.reservation is None and found.presence is Presence.OURS:
-        taken_in = adopting(seen)
-        return replace(_goes(seen, Reason.DELETING, taken_in.made.message), step=taken_in.step)
-    if needs_marker(seen):
-        first = taking_over(seen)
-        told = _goes(
-            seen, Reason.DELETING, f"VM {objects.vmid} on {found.node} gets the marker of this management API."
-        )
-        return replace(told, step=first.step, again_after=first.again_after)
+    if found.presence is Presence.OURS and (objects.reservation is None or needs_marker(seen)):
+        first = adopting(seen) if objects.reservation is None else taking_over(seen)
+        why = f"VM {objects.vmid} on {found.node} gets the marker of this management API."
+        return replace(_goes(seen, Reason.DELETING, why), step=first.step, again_after=first.again_after)
     timeouts = machine.spec.timeouts
     grace = timeouts.stop_seconds if timeouts is not None and timeouts.stop_seconds else DEFAULT_STOP_SECONDS
     if seen.task is not None and seen.task.ended and _is_over(seen, seen.task):

@@ -31,16 +31,11 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopt:
-    """Mark a VM that is known by its UUID, and reserve its VMID."""
-
-    node: str
-    pool: str
-
-
-@dataclass(frozen=True, slots=True)
 class TakeOver:
-    """Write into the VM that this management API has it, and into its machine what proves that elsewhere."""
+    """Write into the VM that this management API has it, and into its machine what proves that elsewhere. A VM without
+    a reservation gets one, with this pool."""
+
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +188,6 @@ class ReleaseClaims:
 
 Step = (
     Reserve
-    | Adopt
     | TakeOver
     | GiveUpReservation
     | CloneTemplate

@@ -184,7 +184,7 @@ async def find(proxmox: Proxmox, identity: Identity, last_node: str = "") -> Fou
         status.uptime,
         # Whether it is managed is fresh; how it is, is what the list says.
         (status.ha_state or ha_state or _MANAGED) if status.ha_managed else "",
-        unmarked=made is Presence.OURS and not _is_marked(identity, config, known),
+        unmarked=made is Presence.OURS and not _is_named(identity, known),
     )
 
 
@@ -215,11 +215,14 @@ def _is_same(identity: Identity, config: MachineConfig) -> bool:
     return known and config.get("name") == identity.name
 
 
-def _is_marked(identity: Identity, config: MachineConfig, known: Marker | None) -> bool:
+def _is_named(identity: Identity, known: Marker | None) -> bool:
     """Whether the marker names this management API and this machine."""
-    if known is None or (known.uid, known.plane) != (identity.uid, identity.plane):
-        return False
-    return not identity.needs_uuid or _is_same(identity, config)
+    return known is not None and (known.uid, known.plane) == (identity.uid, identity.plane)
+
+
+def _is_marked(identity: Identity, config: MachineConfig, known: Marker | None) -> bool:
+    """Whether the marker alone proves that the VM is that of the machine."""
+    return _is_named(identity, known) and (not identity.needs_uuid or _is_same(identity, config))
 
 
 def _is_due(identity: Identity, config: MachineConfig, known: Marker | None) -> bool:
@@ -228,7 +231,7 @@ def _is_due(identity: Identity, config: MachineConfig, known: Marker | None) -> 
         return not identity.needs_marker and _is_same(identity, config)
     if known.leaving:
         return False
-    if known.claim and known.claim == marker.fingerprint(identity.claim):
+    if marker.proves(identity.claim, known):
         return True
     if not known.uid:
         return known.machine == identity.machine and _is_same(identity, config)

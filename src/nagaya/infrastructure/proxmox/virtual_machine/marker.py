@@ -12,6 +12,7 @@ machine of that name at any management API: an administrator of Proxmox VE may w
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import secrets
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from nagaya.foreign_answers import read_json
 PREFIX: Final = "nagaya: "
 TAG: Final = "nagaya"
 CLAIM: Final = "infrastructure.nagaya.dev/claim"
-"""The annotation of a ProxmoxMachine with the secret that its VM's marker has the fingerprint of."""
+"""The annotation of a ProxmoxMachine with the secret that its VM's marker has the fingerprint of. While the marker is
+written it has two, the one from before and the new one, so that the machine can be moved on at any moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,15 @@ def fingerprint(claim: str) -> str:
     return hashlib.sha256(claim.encode()).hexdigest() if claim else ""
 
 
+def proves(claims: str, marker: Marker) -> bool:
+    """Whether one of a machine's claims is that of a marker."""
+    return bool(marker.claim) and marker.claim in map(fingerprint, claims.split())
+
+
 def marked(description: str, marker: Marker) -> str:
     """A description with the marker at its end, in place of earlier ones."""
     lines = description.splitlines()
-    others = [line for line in lines if not line.startswith(PREFIX)]
+    others = [line for line in lines if _content(line) is None]
     rest = description if len(others) == len(lines) else "\n".join(others)
     return f"{rest.rstrip()}\n\n{marker.line()}" if rest.strip() else marker.line()
 
@@ -69,14 +76,20 @@ def marked(description: str, marker: Marker) -> str:
 def read(description: str) -> Marker | None:
     """The marker in a description; None if there is none that can be read. The last one counts."""
     for line in reversed(description.splitlines()):
-        if not line.startswith(PREFIX):
+        if (text := _content(line)) is None:
             continue
         try:
-            content = read_json(line.removeprefix(PREFIX))
+            content = read_json(text)
         except ValueError:
             return None
         if not isinstance(content, dict) or not isinstance(content.get("uid"), str):
             return None
-        text = {name: str(content.get(name) or "") for name in ("machine", "uid", "cluster", "plane", "claim")}
-        return Marker(**text, leaving=content.get("leaving") is True)
+        fields = {name: str(content.get(name) or "") for name in ("machine", "uid", "cluster", "plane", "claim")}
+        return Marker(**fields, leaving=content.get("leaving") is True)
     return None
+
+
+def _content(line: str) -> str | None:
+    """What a line says if it is a marker. Editors of notes indent lines, and tools that write HTML escape quotes."""
+    text = html.unescape(line).strip()
+    return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None

@@ -22,8 +22,8 @@ HOST_AGAIN: Final = 15.0
 TASK_AGAIN: Final = 30.0
 """Seconds until a task is looked at again though its end is told: its host may have gone off, which nothing tells."""
 UNFINISHED: Final = (
-    "If no clone runs any more it was killed, and nothing in it says whose it is: `qm unlock` and `qm destroy --purge` "
-    "on the host remove it."
+    "If no clone runs any more it was killed, and nothing in it says whose it is. If `qm config` on the host shows an "
+    "unfinished clone (lock: clone) and not another VM, `qm unlock` and `qm destroy --purge` remove it and its disks."
 )
 HA_STOP: Final = "hastop"
 """The task that asks the HA manager to stop a VM. It has ended before the VM has."""

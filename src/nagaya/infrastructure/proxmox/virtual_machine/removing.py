@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from nagaya.infrastructure.proxmox.client import Proxmox, Upid
-from nagaya.infrastructure.proxmox.client.errors import Evidence, Forbidden, NotFound, ProxmoxError, WrongState
+from nagaya.infrastructure.proxmox.client.errors import (
+    Evidence,
+    Forbidden,
+    HostUnreachable,
+    NotFound,
+    ProxmoxError,
+    WrongState,
+)
 from nagaya.infrastructure.proxmox.client.machine_config import MachineConfig
 from nagaya.infrastructure.proxmox.client.property_string import PropertyString
+from nagaya.infrastructure.proxmox.client.storages import Volume
 from nagaya.infrastructure.proxmox.virtual_machine import marker
 from nagaya.infrastructure.proxmox.virtual_machine.found import (
     NO_STRAYS,
@@ -78,8 +86,7 @@ async def leftovers(
             continue
         try:
             if IMAGES in storage.contents and IMAGES in contents:
-                disks = await proxmox.storages.content(node, storage.name, content=IMAGES, vmid=vmid)
-                own = [each for each in disks if each.vmid == vmid]
+                own = await disks(proxmox, node, storage.name, vmid)
                 left += [each.id for each in own if since is None or (each.made is not None and each.made >= since)]
                 if kept := [each.id for each in own if each.id not in left]:
                     log.warning("%s on %s may be of an earlier VM %d: not removed", ", ".join(kept), node, vmid)
@@ -88,7 +95,28 @@ async def leftovers(
                 left += [each.id for each in listed if each.id.endswith(f"/{boot_image(vmid)}")]
         except (Forbidden, NotFound):
             continue
+        except ProxmoxError as error:
+            # Active, and broken all the same: it keeps no VM from going, as one that is not active does not. Boot data
+            # of a VM that stays are looked for until they are gone.
+            if isinstance(error, HostUnreachable) or IMAGES not in contents:
+                raise
+            log.warning("what storage %s of %s has of VM %d stays there: %s", storage.name, node, vmid, error)
     return tuple(sorted(left))
+
+
+async def disks(proxmox: Proxmox, node: str, storage: str, vmid: int) -> list[Volume]:
+    """The disks of a VMID on a storage, dated by the clock of this machine, as reservations are: that of a host which
+    is ahead would make the disk of an earlier VM look new. Without a date if the host does not tell its time."""
+    listed = await proxmox.storages.content(node, storage, content=IMAGES, vmid=vmid)
+    own = [each for each in listed if each.vmid == vmid]
+    if not own:
+        return []
+    try:
+        ahead = timedelta(seconds=await proxmox.cluster.clock_ahead(node))
+    except ProxmoxError as error:
+        log.warning("host %s does not tell its time, so nothing is known of the age of disks there: %s", node, error)
+        return [replace(each, made=None) for each in own]
+    return [replace(each, made=each.made and each.made - ahead) for each in own]
 
 
 async def strays(proxmox: Proxmox, vmid: int, hosts: Iterable[str]) -> Strays:
@@ -171,8 +199,8 @@ async def check_storages(proxmox: Proxmox, vmid: int, node: str, config: Machine
     if off:
         message = f"storage {', '.join(off)} cannot be reached from {node}, and what the VM has there would be left"
         remedy = (
-            "The VM is destroyed when the storage is back. If it never comes back, detach its disks from the VM "
-            f"(`qm set {vmid} --delete DISK` on the host)."
+            "The VM is destroyed when the storage is back. If it never comes back, its disks there are lost: take the "
+            f"lines that name the storage out of /etc/pve/nodes/{node}/qemu-server/{vmid}.conf."
         )
         raise WrongState(Evidence("DELETE", f"/nodes/{node}/qemu/{vmid}", node, message=message), remedy)
 

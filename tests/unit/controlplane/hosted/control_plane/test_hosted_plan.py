@@ -54,6 +54,15 @@ def test_a_store_that_others_provide_is_waited_for(tenant: Tenant) -> None:
     assert "There is no DataStore mine. Create it" in verdict.message
 
 
+def test_a_store_that_is_gone_with_the_data_is_not_replaced_lightly(tenant: Tenant) -> None:
+    tenant.known.store, tenant.status, tenant.store = None, {"dataStore": {"name": "mine"}}, None
+    verdict = tenant.plan().verdicts[Phase.DATA_STORE]
+
+    assert verdict.reason is Reason.DATA_STORE_NOT_FOUND
+    assert "Restore it from a backup: a new one begins without data" in verdict.message
+    assert "name another" not in verdict.message
+
+
 def test_a_store_that_goes_takes_nobody_new(tenant: Tenant) -> None:
     tenant.known.store, tenant.status, tenant.store = None, {}, store_of(deleting=True)
 

@@ -54,7 +54,8 @@ def test_a_store_in_use_says_who_keeps_it() -> None:
 
     [deleting] = [each for each in told.conditions if each.type == "Deleting"]
     assert deleting.reason == "InUse"
-    assert deleting.message == "HostedControlPlanes have data here: default/one. Delete them first."
+    assert deleting.message.startswith("HostedControlPlanes have data here: default/one.")
+    assert "Their data goes with them" in deleting.message
     assert (told.ready, told.version, told.used_by) == (True, "3.7.3", ("default/one",))
 
 

@@ -173,7 +173,7 @@ def test_the_end_comes_step_by_step() -> None:
 def test_a_cluster_whose_owner_stays_is_not_let_go() -> None:
     steps = plan(seen(going=True))
     assert not steps.release
-    assert "delete the Cluster" in steps.sentence
+    assert "destroys all machines of the Cluster and their data" in steps.sentence
 
 
 def test_a_pool_follows_the_spec_and_keeps_what_others_set() -> None:

@@ -148,6 +148,13 @@ def test_vms_and_images_without_a_reservation_are_never_ours() -> None:
     assert made.untouched[0].remedy.startswith("qm stop 200 && qm destroy 200 --purge")
 
 
+def test_a_vm_that_this_api_made_after_its_backup_may_be_in_use() -> None:
+    newer = Stranger(200, "pve2", "a", Marker("fleet/a", "u-9", plane="here"))
+    (told,) = plan(Seen("way", "demo", strangers=(newer,))).untouched
+    assert "restored from a backup that is older. The VM may be in use." in told.why
+    assert "its data goes; only if it is nobody's" in told.remedy
+
+
 def test_a_data_center_that_nobody_can_see_is_told_and_left_alone() -> None:
     made = plan(Seen("way", problem="It does not tell which it is."))
     assert (made.orphans, made.untouched) == ((), ())

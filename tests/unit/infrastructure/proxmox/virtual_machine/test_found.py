@@ -72,7 +72,9 @@ ELSEWHERE = Marker("fleet/a", "u-1", plane="there", claim=fingerprint("secret"))
         (replace(LIVE, needs_marker=False, uuid=""), None, "foreign"),
         (replace(LIVE, needs_marker=False, name="b"), None, "foreign"),
         (MOVED, ELSEWHERE, "due"),
+        (replace(MOVED, claim="older secret"), ELSEWHERE, "due"),
         (replace(MOVED, claim="guess"), ELSEWHERE, "foreign"),
+        (replace(MOVED, claim=" "), replace(ELSEWHERE, claim=fingerprint("")), "foreign"),
         (replace(MOVED, claim=""), ELSEWHERE, "foreign"),
         (replace(MOVED, claim=""), replace(ELSEWHERE, claim=""), "foreign"),
         (replace(MOVED, claim=ELSEWHERE.claim), ELSEWHERE, "foreign"),
@@ -103,6 +105,21 @@ def test_the_marker_says_whose_a_vm_is(identity: Identity, marker: Marker | None
             assert said == expected
             if expected == "foreign" and marker is ELSEWHERE:
                 assert "belongs to another management API (there)" in found.why
+
+    run(main())
+
+
+def test_a_vm_that_was_moved_and_renamed_needs_no_new_marker() -> None:
+    """Its reservation has the uid of the machine before the move, so that its claim is the proof. To write the same
+    marker again and again would ask Proxmox VE without a pause."""
+
+    async def main() -> None:
+        async with data_center() as there:
+            marker = replace(ELSEWHERE, plane="here")
+            await made(there, smbios1=f"uuid={UUID}", description=marked("", marker), name="renamed")
+            found = await find(there.client, replace(COPIED, claim="secret"))
+            assert (found.presence, found.unmarked) == (Presence.OURS, False)
+            assert "it is called renamed and not a" in found.stranger
 
     run(main())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 
@@ -67,3 +68,16 @@ def test_a_marker_of_strange_types_does_no_harm() -> None:
 
 def test_proxmox_may_end_the_description_with_a_new_line() -> None:
     assert read(marked("words", MINE) + "\n") == MINE
+
+
+def test_a_marker_survives_editors_of_notes() -> None:
+    for edited in (
+        marked("words\nmore", MINE).replace("\n", "\r\n"),
+        "words\n\n" + html.escape(MINE.line()),
+        f"words\n  {MINE.line()}  \n\n",
+    ):
+        assert read(edited) == MINE
+        other = replace(MINE, plane="b")
+        again = marked(edited, other)
+        assert read(again) == other
+        assert again.count("nagaya: ") == 1, "the earlier one is replaced"

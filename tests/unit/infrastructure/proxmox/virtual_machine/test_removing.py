@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from nagaya.infrastructure.proxmox.boot import iso9660
@@ -14,7 +15,9 @@ from nagaya.infrastructure.proxmox.virtual_machine.found import Identity, Presen
 from nagaya.infrastructure.proxmox.virtual_machine.marker import Marker, marked
 from nagaya.infrastructure.proxmox.virtual_machine.removal import Destroy, Stop
 from nagaya.infrastructure.proxmox.virtual_machine.removing import boot_image, look, remove, strays
+from nagaya.simulators.proxmox import request as emulated
 from nagaya.simulators.proxmox.control.control import Control
+from nagaya.simulators.proxmox.emulator import Proceed
 from nagaya.simulators.proxmox.state.storage import Storage
 from support.proxmox_transport import DataCenter, data_center
 from support.virtual_run import run
@@ -138,6 +141,41 @@ def test_disks_without_a_vm_are_ours_only_if_they_were_made_after_the_vmid_was_r
             for each in there.emulator.datacenter.volumes.values():
                 each.ctime = 0 if each.id == half_copied else each.ctime
             assert (await look(there.client, ours, "pve1"))[1] == (cloud_init,), "a storage that tells no age"
+
+    run(main())
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600, None], ids=["ahead", "behind", "silent"])
+def test_the_age_of_disks_is_compared_on_one_clock(seconds: int | None) -> None:
+    """A disk of an earlier VM on a host whose clock is ahead looks newer than the reservation."""
+
+    async def main() -> None:
+        async with data_center() as there:
+
+            async def late(request: emulated.Request, proceed: Proceed) -> emulated.Answer:
+                answer = await proceed(request)
+                if not request.path.endswith("/nodes/pve1/time"):
+                    return answer
+                if seconds is None:
+                    return replace(answer, status=501)
+                told = msgspec.json.decode(answer.body)
+                told["data"]["time"] += seconds
+                return replace(answer, body=msgspec.json.encode(told))
+
+            async def disk(name: str) -> str:
+                given = {"vmid": 100, "filename": name, "size": "1G"}
+                made = str(await there.client.calls.post("/nodes/pve1/storage/local-lvm/content", given))
+                (volume,) = [each for each in there.emulator.datacenter.volumes.values() if each.id == made]
+                volume.ctime += seconds or 0
+                return made
+
+            there.emulator.around.append(late)
+            await disk("vm-100-disk-0")
+            await asyncio.sleep(60)
+            ours = replace(OURS, since=there.client.calls.world.clock.now().replace(microsecond=0))
+            await asyncio.sleep(2)
+            mine = await disk("vm-100-disk-1")
+            assert (await look(there.client, ours, "pve1"))[1] == (() if seconds is None else (mine,))
 
     run(main())
 
