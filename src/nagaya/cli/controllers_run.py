@@ -180,17 +180,16 @@ class Controllers:
             raise click.ClickException(str(error)) from error
 
     def _allow_endpoints(self) -> None:
-        """Those that an administrator allows, and those of hosted control planes if they are on loopback. Commands on
-        this machine hear of them."""
+        """Those that an administrator allows for this process, and those of hosted control planes if they are on
+        loopback, of which other processes of the user hear."""
         settings, hosting = self._settings, self._settings.hosting
-        allowed = [*settings.allowed]
+        POLICY.allow(*map(parse, settings.allowed))
         if hosting is not None and settings.pods is None:
             address = hosting.address or default_address()
             if ipaddress.ip_address(address).is_loopback:
-                allowed.append(f"{_shown(address)}:{hosting.ports.start}-{hosting.ports.stop - 1}")
-        POLICY.allow(*map(parse, allowed))
-        for each in allowed:
-            self._publication.add(each)
+                served = f"{_shown(address)}:{hosting.ports.start}-{hosting.ports.stop - 1}"
+                POLICY.allow(parse(served))
+                self._publication.add(served)
         if not settings.beside_api:  # whoever starts the API knows all of its addresses
             POLICY.refuse_server(self._way.server)
 

@@ -7,6 +7,7 @@ import yaml
 from click.testing import CliRunner
 
 from nagaya.address_policy import AddressPolicy, AddressRefused
+from nagaya.allowed_endpoints import published
 from nagaya.cli import controllers_run
 from nagaya.cli.controllers_run import Controllers, Settings, Way
 from nagaya.cli.main import main
@@ -44,7 +45,8 @@ async def test_controllers_of_another_api_lead_no_object_to_it(monkeypatch: pyte
     monkeypatch.setattr(controllers_run, "POLICY", policy)
     connection, world = Connection("https://10.9.8.7:6443"), World()
     way = Way(connection.server, lambda: HttpTransport(connection, world=world))
-    controllers = Controllers(Settings(("ipam",)), way, world)
+    controllers = Controllers(Settings(("ipam",), allowed=("10.9.8.6:8006",)), way, world)
+    assert "10.9.8.6:8006" not in published(), "it is this process's alone"
     await controllers.close()
     with pytest.raises(AddressRefused, match="is the management API itself"):
         policy.check(("10.9.8.7", 6443))
