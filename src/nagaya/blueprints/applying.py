@@ -38,11 +38,11 @@ _BUILT_IN: Final = (
 
 
 class Refused(Exception):
-    """The management API would not take an object. The message is a sentence with what it said."""
+    """The management API does not take an object. The message is a sentence with its answer."""
 
 
-class NotCreated(Exception):
-    """A call failed after the dry run, or the command was interrupted. The message says what is left of the draft."""
+class NotCreated(Refused):
+    """A call failed after the dry run, or the command was interrupted. The message also says what is left."""
 
 
 @dataclass(frozen=True, slots=True)

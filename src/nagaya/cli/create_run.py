@@ -19,6 +19,7 @@ from nagaya.cli.output.prompt import agree, ask, can_ask
 from nagaya.cli.output.screen import Screen, note
 from nagaya.cli.output.session import Management, Session, run
 from nagaya.cli.output.table import Cell, Table
+from nagaya.cli.signals import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,10 +81,10 @@ def create_cluster(management: Management, given: Given) -> None:
     async def work(session: Session) -> int | None:
         try:
             return await _work(session, given)
-        except Refused as error:
-            raise Ended(f"{error} Nothing was made.") from error
         except NotCreated as error:
             raise Ended(str(error)) from error
+        except Refused as error:
+            raise Ended(f"{error} Nothing was made.") from error
 
     run(management, work)
 
@@ -173,10 +174,16 @@ async def _work(session: Session, given: Given) -> int | None:
                 f"Make {what}?" if fits else f"It would not come to a good end as things are. Make {what} anyway?"
             )
             agree(question, default=fits, nothing_done="Nothing was made.")
-        await create(session.client, left)
+        await _create(session, left)
     where = "" if wish.namespace == session.default_namespace else f" -n {wish.namespace}"
     note(f"Watch it come up:\n  nagaya describe cluster {wish.name}{where} --watch")
     return None
+
+
+async def _create(session: Session, steps: Sequence[Step]) -> None:
+    """Create the objects. Ctrl-C, SIGTERM and a closed terminal roll back; a second signal ends the roll-back."""
+    if await Signals().until(create(session.client, steps)):
+        raise Ended("Nothing was made.", ExitCode.INTERRUPTED)
 
 
 async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
