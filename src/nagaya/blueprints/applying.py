@@ -124,7 +124,8 @@ async def create(client: Client, steps: Sequence[Step]) -> None:
             await asyncio.shield(applying)
         except (ApiError, NoAnswer) as error:
             remedy = await _roll_back(client, missing[:number]) or "Nothing was created."
-            raise NotCreated(f"{step} was not created: {str(error).rstrip('.')}. {remedy}") from error
+            why = str(getattr(error, "message", "") or error).rstrip(".")
+            raise NotCreated(f"{step} was not created: {why}. {remedy}") from error
         except asyncio.CancelledError:
             # A call that was sent may take effect later. Its end shows whether there is an object to delete.
             await asyncio.wait([applying])

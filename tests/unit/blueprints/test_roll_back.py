@@ -120,7 +120,7 @@ async def test_objects_that_were_there_before_stay(bench: Bench) -> None:
     steps = await examine(bench.client, blueprint(WISH))
     before = await bench.present(steps)
     bench.transport.writes, bench.transport.at, bench.transport.how = [], 1, "refused"
-    with pytest.raises(NotCreated, match=r"^Cluster shop was not created: .*exceeded quota .*Nothing was created\.$"):
+    with pytest.raises(NotCreated, match=r"^Cluster shop was not created: .*exceeded quota\. Nothing was created\.$"):
         await bench.create(steps)
     assert await bench.present(steps) == before
 
