@@ -195,4 +195,5 @@ def _handover(way: Way, kubeconfig: Path, home: Path | None) -> str:
 
 
 def _ask(way: Way) -> None:
-    agree(f"Move {len(way.moved.clusters)} clusters with {len(way.moved.items)} objects?")
+    clusters = len(way.moved.clusters)
+    agree(f"Move {clusters} cluster{'s' * (clusters != 1)} with {len(way.moved.items)} objects?")
