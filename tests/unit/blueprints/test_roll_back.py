@@ -136,6 +136,19 @@ async def test_an_object_that_somebody_else_created_meanwhile_stays(bench: Bench
 
 
 @pytest.mark.parametrize("how", HOW)
+async def test_objects_of_another_run_of_the_same_command_stay(bench: Bench, how: str) -> None:
+    steps = await examine(bench.client, blueprint(WISH))
+    await bench.create(steps[1:4])
+    before = await bench.present(steps)
+    bench.transport.how = how
+    for at in (len(steps) - 1, *([1] if how in ("refused", "interrupted") else [])):
+        bench.transport.writes, bench.transport.at = [], at
+        with pytest.raises(asyncio.CancelledError if how == "interrupted" else NotCreated):
+            await bench.create(steps)
+        assert await bench.present(steps) == before
+
+
+@pytest.mark.parametrize("how", HOW)
 async def test_what_cannot_be_deleted_again_is_named(bench: Bench, how: str) -> None:
     steps = await examine(bench.client, blueprint(WISH))
     bench.transport.at, bench.transport.how, bench.transport.refuse_deletes = 1, how, True
