@@ -16,7 +16,6 @@ import select
 import signal
 import sys
 import termios
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
@@ -75,9 +74,8 @@ def read_secret(question: str) -> str:
 
 @contextmanager
 def _open_question() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python delivers signals to the main thread only
-        return
+    """End the process on a signal, for as long as a question is open. Only the main thread may ask: a thread would wait
+    for Enter when the process has ended."""
     with ExitStack() as stack:
         for number in _SIGNALS:
             stack.callback(signal.signal, number, signal.signal(number, _exit))
