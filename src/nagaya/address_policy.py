@@ -171,7 +171,7 @@ def _meant(address: Address) -> Iterator[Address]:
 
 def _why(address: Address) -> str:
     if address.is_loopback:
-        return "an address of this machine alone"
+        return "an address of this machine alone, and no emulator or control plane of this user listens there now"
     if address.is_unspecified or (address.version == 4 and int(address) >> 24 == 0):
         return "an address of this machine"
     if any(address in each for each in _METADATA):

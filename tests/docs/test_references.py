@@ -133,3 +133,15 @@ def test_every_metric_is_documented() -> None:
 
     assert names
     assert told == names
+
+
+def test_the_threat_model_names_code_that_exists() -> None:
+    text = section((ROOT / "docs/threat-model.md").read_text(), "## Boundaries")
+    count, folder = 0, ROOT / "src/nagaya"
+    for path in re.findall(r"`([a-z0-9_/]+(?:\.py|/))`", text):
+        # A path may leave out what it has in common with the path before it.
+        bases = (ROOT / "src/nagaya", folder, *folder.parents[:-1])
+        found = next((each for each in bases if (each / path).exists() and each.is_relative_to(ROOT)), None)
+        assert found is not None, path
+        folder, count = (found / path).parent, count + 1
+    assert count > 70

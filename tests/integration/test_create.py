@@ -58,7 +58,7 @@ def test_manifests_are_printed_without_any_management_api(table: Desk) -> None:
         ((*FIRST, "--version", "1.36"), 2, "'1.36' is not a Kubernetes version. Write it in full"),
         ((*FIRST, "--control-planes", "2"), 2, "take 1, 3 or 5"),
         ((*FIRST, "-n", "nowhere", "--yes"), 1, "Make it: `kubectl create namespace nowhere`. Nothing was made."),
-        ((*FIRST[:2], "second", *FIRST[3:]), 3, "Nobody can be asked whether to make it: give --yes, or --dry-run."),
+        ((*FIRST[:2], "second", *FIRST[3:]), 3, "Nobody can be asked here: give --yes, or --dry-run."),
         ((*ON_PROXMOX, "--connection", "other"), 1, "nagaya proxmox connect URL --name other"),
     ],
 )

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import nagaya.cli
-from support.proxmox_commands import CTRL_C, CTRL_D, Desk, at_a_terminal, desk
+from support.proxmox_commands import CTRL_BACKSLASH, CTRL_C, CTRL_D, HANG_UP, Desk, at_a_terminal, desk
+from support.running_server import NAGAYA
 
 pytestmark = pytest.mark.long("starts Nagaya as users do, several processes one after the other")
 
@@ -123,28 +124,49 @@ def test_ctrl_c_before_the_question_counts_and_ctrl_d_declines(tmp_path: Path, k
     assert not mark.exists()
 
 
-def test_the_terminal_shows_again_what_is_typed_after_ctrl_c_at_a_password(tmp_path: Path) -> None:
-    shell = (
-        f'{sys.executable} -c "{_PROGRAM.format(call=CALLS["Code of the second factor"], mark="x", runner="asyncio")}"'
-    )
-    script = tmp_path / "script"
-    script.write_text(f"{shell}\nstty -a | tr ';' '\\n' | grep -w echo\n")
-    code, printed = at_a_terminal(["/bin/bash", str(script)], os.environ, {"Code of the second factor": CTRL_C})
-    assert (code, " echo " in f" {printed} ") == (0, True), printed
+@pytest.mark.parametrize("options", [(), ("--password-file", "-")])
+@pytest.mark.parametrize(("key", "ends"), [("typed before" + CTRL_C, 130), (CTRL_BACKSLASH, 131), (CTRL_D, 3)])
+def test_a_password_is_never_shown_and_the_terminal_is_as_before(
+    table: Desk, tmp_path: Path, key: str, ends: int, options: tuple[str, ...]
+) -> None:
+    script, seen = tmp_path / "script", tmp_path / "seen"
+    words = ("proxmox", "connect", table.url, "--fingerprint", table.fingerprint, *options)
+    # The shell stays in the terminal and has to outlive the signals itself.
+    script.write_text(f"trap : INT QUIT\n{NAGAYA} {' '.join(words)}\necho $? >{seen}\nstty -a >>{seen}\n")
+    _, printed = at_a_terminal(["/bin/bash", str(script)], table.environment, {"Password of root@pam": key})
+    code, _, settings = seen.read_text().partition("\n")
+    assert code == str(ends), printed
+    assert " echo " in settings.replace(";", " ")
+    assert "typed before" not in printed
 
 
 def test_every_question_of_the_commands_is_tested_here() -> None:
     questions = []
     for file in sorted(Path(nagaya.cli.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        source = file.read_text()
+        assert "sys.stdin.readline" not in source or file.name == "prompt.py", f"{file.name}: read with the same"
+        for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.Call):
                 continue
             name = ast.unparse(node.func)
             direct = name in ("input", "click.prompt", "click.confirm", "getpass.getpass", "getpass", "click.getchar")
             assert not direct or file.name == "prompt.py", f"{file.name}: ask with nagaya.cli.output.prompt"
-            if name in ("ask", "confirm") and node.args:
-                questions += [text.value for text in ast.walk(node.args[0]) if isinstance(text, ast.Constant)]
-    assert len(questions) >= 10
-    literal = [text for text in questions if isinstance(text, str) and len(text) > 5]
-    for text in literal:
-        assert any(key in text or text.startswith(key.rstrip("3 ")) for key in (*COMMANDS, *CALLS)), text
+            if name in ("ask", "confirm", "agree", "secret_from"):
+                parts = [
+                    part.value for argument in node.args for part in ast.walk(argument) if type(part) is ast.Constant
+                ]
+                questions.append([part for part in parts if isinstance(part, str) and len(part) > 4])
+    literal = [parts for parts in questions if parts]
+    assert len(literal) >= 14
+    for parts in literal:
+        known = [key for key in (*COMMANDS, *CALLS) for text in parts if key in text or text in key]
+        assert known, parts
+
+
+@pytest.mark.parametrize("question", CALLS)
+def test_a_closed_terminal_ends_a_question(tmp_path: Path, question: str) -> None:
+    mark = tmp_path / "mark"
+    program = _PROGRAM.format(call=CALLS[question], mark=str(mark), runner="asyncio")
+    code, _ = at_a_terminal([sys.executable, "-c", program], os.environ, {re.escape(question): HANG_UP})
+    assert code == 129
+    assert not mark.exists()

@@ -17,7 +17,9 @@ from pathlib import Path
 from support.running_server import NAGAYA
 
 PATIENCE = 240.0
-CTRL_C, CTRL_D = "\x03", "\x04"
+CTRL_C, CTRL_D, CTRL_BACKSLASH = "\x03", "\x04", "\x1c"
+_KEYS = (CTRL_C, CTRL_D, CTRL_BACKSLASH)
+HANG_UP = "the terminal is closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def at_a_terminal(
 ) -> tuple[int, str]:
     """Run a program in a pseudo-terminal. Each answer is typed when its question (a regular expression) is printed.
 
-    CTRL_C and CTRL_D are answers, too. Returns the exit code and what was printed.
+    CTRL_C, CTRL_D, CTRL_BACKSLASH and HANG_UP are answers, too. Returns the exit code and what was printed.
     """
     pid, terminal = pty.fork()
     if pid == 0:
@@ -98,7 +100,12 @@ def at_a_terminal(
             printed += chunk
             for question in [question for question in waiting if re.search(question, printed)]:
                 answer = waiting.pop(question)
-                os.write(terminal, (answer if answer in (CTRL_C, CTRL_D) else f"{answer}\n").encode())
+                if answer == HANG_UP:
+                    break
+                os.write(terminal, (answer if answer in _KEYS else f"{answer}\n").encode())
+            else:
+                continue
+            break
     finally:
         os.close(terminal)
     _, status = os.waitpid(pid, 0)

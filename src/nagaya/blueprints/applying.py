@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -28,21 +29,23 @@ from nagaya.api.untyped import Untyped
 from nagaya.blueprints.manifest import Manifest
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, NotFound
-from nagaya.kube.patches import KUBECTL, Apply
+from nagaya.kube.patches import APPLY, KUBECTL, Apply
 from nagaya.kube.transport import NoAnswer
 
 _BUILT_IN: Final = (
     Kind("", "v1", "Namespace", "namespaces", Untyped, namespaced=False),
     Kind("", "v1", "Secret", "secrets", Untyped),
 )
+_UNKNOWN: Final = "unknown"
+"""In place of a uid: the call has failed, and may have created the object all the same."""
 
 
 class Refused(Exception):
-    """The management API would not take an object. The message is a sentence with what it said."""
+    """The management API does not take an object. The message is a sentence with its answer."""
 
 
-class NotCreated(Exception):
-    """A call failed after the dry run, or the command was interrupted. The message says what is left of the draft."""
+class NotCreated(Refused):
+    """A call failed after the dry run, or the command was interrupted. The message also says what is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,32 +119,49 @@ async def _examined(client: Client, manifest: Manifest) -> Step:
 async def create(client: Client, steps: Sequence[Step]) -> None:
     """Create what does not exist, and the Cluster last. Raises NotCreated after a roll-back."""
     missing = sorted((step for step in steps if not step.exists), key=lambda step: step.kind.kind == CLUSTERS.kind)
-    for number, step in enumerate(missing, 1):
-        applying = asyncio.ensure_future(
-            client.patch(step.kind, step.namespace, step.name, Apply(step.manifest, KUBECTL))
-        )
+    created: list[tuple[Step, str]] = []
+    for step in missing:
+        applying = asyncio.ensure_future(_apply(client, step))
         try:
-            await asyncio.shield(applying)
-        except (ApiError, NoAnswer) as error:
-            remedy = await _roll_back(client, missing[:number]) or "Nothing was created."
-            raise NotCreated(f"{step} was not created: {str(error).rstrip('.')}. {remedy}") from error
-        except asyncio.CancelledError:
-            # A call that was sent may take effect later. Its end shows whether there is an object to delete.
-            await asyncio.wait([applying])
-            if remedy := await _roll_back(client, missing[:number]):
-                raise NotCreated(f"The command was interrupted. {remedy}") from None
-            raise
+            created.append((step, await asyncio.shield(applying)))
+        except (ApiError, NoAnswer, asyncio.CancelledError) as error:
+            await asyncio.wait([applying])  # a call that was sent may take effect later
+            remedy = await _roll_back(client, [*created, (step, _uid(applying))])
+            interrupted = isinstance(error, asyncio.CancelledError)
+            if interrupted and not remedy:
+                raise
+            why = str(getattr(error, "message", "") or error).rstrip(".")
+            what = "The command was interrupted" if interrupted else f"{step} was not created: {why}"
+            raise NotCreated(f"{what}. {remedy or 'Nothing was created.'}") from error
 
 
-async def _roll_back(client: Client, steps: Sequence[Step]) -> str:
+def _uid(applying: asyncio.Future[str]) -> str:
+    """The uid of the object that a call has created, as far as the end of the call shows it."""
+    error = applying.exception()
+    if error is None:
+        return applying.result()
+    return "" if isinstance(error, ApiError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR else _UNKNOWN
+
+
+async def _apply(client: Client, step: Step) -> str:
+    """Create an object. Returns its uid; nothing if another user has created it since the dry run."""
+    query = {"fieldManager": KUBECTL, "force": "false"}
+    path = step.kind.path(step.namespace, step.name)
+    answer = await client.raw("PATCH", path, query=query, content=step.manifest, content_type=APPLY)
+    return msgspec.json.decode(answer.body)["metadata"]["uid"] if answer.status == HTTPStatus.CREATED else ""
+
+
+async def _roll_back(client: Client, created: Sequence[tuple[Step, str]]) -> str:
     """Delete the objects that this run created, the newest first. Returns what the user has to do if that fails."""
     left: list[str] = []
-    for step in reversed(steps):
+    for step, uid in reversed(created):
         try:
-            answer = await client.raw("GET", step.kind.path(step.namespace, step.name))  # with managedFields
-            metadata = msgspec.json.decode(answer.body)["metadata"]
-            if _created_by_apply(metadata):
-                await client.delete(step.kind, step.namespace, step.name, uid=metadata["uid"])
+            if uid == _UNKNOWN:
+                answer = await client.raw("GET", step.kind.path(step.namespace, step.name))  # with managedFields
+                metadata = msgspec.json.decode(answer.body)["metadata"]
+                uid = metadata["uid"] if _created_by_apply(metadata) else ""
+            if uid:
+                await client.delete(step.kind, step.namespace, step.name, uid=uid)
         except NotFound:
             continue
         except (ApiError, NoAnswer):
@@ -150,7 +170,7 @@ async def _roll_back(client: Client, steps: Sequence[Step]) -> str:
 
 
 def _created_by_apply(metadata: Mapping[str, Any]) -> bool:
-    """Whether an apply created the object: then nobody else did since the dry run. Also right if a reply was lost."""
+    """Whether an apply created the object, and not another write of another user since the dry run."""
     entries = metadata.get("managedFields") or ()
     applied = [entry.get("time") for entry in entries if (entry["manager"], entry["operation"]) == (KUBECTL, "Apply")]
     return applied == [metadata["creationTimestamp"]]

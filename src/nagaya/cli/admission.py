@@ -15,6 +15,7 @@ import logging
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from aiohttp import web
@@ -110,17 +111,16 @@ class AdmissionServer:
 
     async def _validated(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a check, for which other objects may have to be read."""
+        parent = None
         if (scaled := review.scaled_object(asked)) is not None:
             resource, namespace, name = scaled
-            try:
-                return review.validate_scale(asked, (await self._client.get(_UNTYPED[resource], namespace, name)).raw)
-            except NotFound:
-                return review.validate_scale(asked, None)
+            with suppress(NotFound):
+                parent = (await self._client.get(_UNTYPED[resource], namespace, name)).raw
         found: dict[str, list[Mapping[str, Any]]] = {}
         for resource in review.needs(asked):
             kind = _UNTYPED[resource]
             found[resource] = [each.raw for each in (await self._client.list(kind)).items]
-        return review.validate(asked, lambda resource: found.get(resource, []))
+        return review.validate(asked, lambda resource: found.get(resource, []), parent)
 
     async def stop(self) -> None:
         """Have the API call no longer, then serve no longer. Says what to do if the API cannot be told."""

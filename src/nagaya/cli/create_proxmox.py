@@ -13,7 +13,7 @@ from nagaya.blueprints.surroundings import Missing
 from nagaya.blueprints.wish import HOSTED, KUBEADM, Pool, ProxmoxWish, Ranges, Size, Wish
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import ask
+from nagaya.cli.output.prompt import ask, can_ask
 from nagaya.infrastructure.proxmox.client.errors import ProxmoxError
 from nagaya.infrastructure.proxmox.image.way import NoWay
 
@@ -53,8 +53,6 @@ async def completed(session: Session, given: Given, wish: Wish) -> Wish:
 
 
 async def _addresses(session: Session, given: Given, wish: Wish) -> Ranges | Pool | None:
-    from nagaya.cli.create_run import can_ask
-
     if given.dhcp:
         return None
     if given.pool:
@@ -78,8 +76,6 @@ async def _addresses(session: Session, given: Given, wish: Wish) -> Ranges | Poo
 
 
 async def _endpoint(session: Session, given: Given, wish: Wish, addresses: Ranges | Pool | None) -> str | Pool:
-    from nagaya.cli.create_run import can_ask
-
     if wish.control_plane != KUBEADM or given.endpoint:
         return given.endpoint
     if given.endpoint_pool:
@@ -90,8 +86,6 @@ async def _endpoint(session: Session, given: Given, wish: Wish, addresses: Range
 
 
 def _asked_dns(addresses: Ranges | Pool | None) -> tuple[str, ...]:
-    from nagaya.cli.create_run import can_ask
-
     if addresses is None or not can_ask():
         return ()
     usual = addresses.gateway if isinstance(addresses, Ranges) else None

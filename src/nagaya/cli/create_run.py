@@ -3,7 +3,6 @@ are shown, somebody agrees, and only then anything is made."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +15,11 @@ from nagaya.blueprints.wish import CONTROL_PLANES, HOSTED, INFRASTRUCTURES, PROX
 from nagaya.cli.output.document import printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import ask, confirm
+from nagaya.cli.output.prompt import agree, ask, can_ask
 from nagaya.cli.output.screen import Screen, note
 from nagaya.cli.output.session import Management, Session, run
 from nagaya.cli.output.table import Cell, Table
+from nagaya.cli.signals import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,11 +67,6 @@ class Given:
         return [options.get(name, f"--{name.replace('_', '-')}") for name in different]
 
 
-def can_ask() -> bool:
-    """Whether somebody is at a terminal who reads questions and can answer them."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def create_cluster(management: Management, given: Given) -> None:
     """Do it, to its end."""
     given = _completed(given)
@@ -86,10 +81,10 @@ def create_cluster(management: Management, given: Given) -> None:
     async def work(session: Session) -> int | None:
         try:
             return await _work(session, given)
-        except Refused as error:
-            raise Ended(f"{error} Nothing was made.") from error
         except NotCreated as error:
             raise Ended(str(error)) from error
+        except Refused as error:
+            raise Ended(f"{error} Nothing was made.") from error
 
     run(management, work)
 
@@ -173,11 +168,22 @@ async def _work(session: Session, given: Given) -> int | None:
     if not left:
         note("Nothing to do: all of it is there.")
     else:
-        _agree(given, len(left), fits=fits)
-        await create(session.client, left)
+        if not given.yes:
+            what = "this object" if len(left) == 1 else f"these {len(left)} objects"
+            question = (
+                f"Make {what}?" if fits else f"It would not come to a good end as things are. Make {what} anyway?"
+            )
+            agree(question, default=fits, nothing_done="Nothing was made.")
+        await _create(session, left)
     where = "" if wish.namespace == session.default_namespace else f" -n {wish.namespace}"
     note(f"Watch it come up:\n  nagaya describe cluster {wish.name}{where} --watch")
     return None
+
+
+async def _create(session: Session, steps: Sequence[Step]) -> None:
+    """Create the objects. Ctrl-C, SIGTERM and a closed terminal roll back; a second signal ends the roll-back."""
+    if await Signals().until(create(session.client, steps)):
+        raise Ended("Nothing was made.", ExitCode.INTERRUPTED)
 
 
 async def _foretell(session: Session, drafted: list[Manifest]) -> bool:
@@ -231,16 +237,3 @@ def _refuse_another(wish: Wish, steps: Sequence[Step]) -> None:
         "Choose another name, or change what is there: the same command with -o yaml prints what you asked for, for "
         "kubectl apply --server-side."
     )
-
-
-def _agree(given: Given, count: int, *, fits: bool) -> None:
-    if given.yes:
-        return
-    if not can_ask():
-        raise Ended(
-            "Nobody can be asked whether to make it: give --yes, or --dry-run. Nothing was made.", ExitCode.DECLINED
-        )
-    what = "this object" if count == 1 else f"these {count} objects"
-    question = f"Make {what}?" if fits else f"It would not come to a good end as things are. Make {what} all the same?"
-    if not confirm(question, default=fits):
-        raise Ended("Nothing was made.", ExitCode.DECLINED)

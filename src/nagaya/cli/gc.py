@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nagaya.cli.output.document import output_option, printed
-from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 from nagaya.cli.output.paragraphs import indented
-from nagaya.cli.output.prompt import confirm
+from nagaya.cli.output.prompt import agree
 from nagaya.cli.output.screen import Screen, note
 from nagaya.cli.output.session import Management, Session, api_options, run
 
@@ -76,10 +74,7 @@ async def _collect(session: Session, dry_run: bool, yes: bool, output: str | Non
 
 
 def _ask(count: int) -> None:
-    if not sys.stdin.isatty():
-        raise Ended("Nobody can be asked whether to remove it: give --yes, or --dry-run.", ExitCode.DECLINED)
-    if not confirm("Remove it?" if count == 1 else f"Remove these {count}?"):
-        raise Ended("Nothing was removed.", ExitCode.DECLINED)
+    agree("Remove it?" if count == 1 else f"Remove these {count}?", nothing_done="Nothing was removed.")
 
 
 async def remove(client: Client, found: Leftovers, tell: Callable[[str], None]) -> list[str]:

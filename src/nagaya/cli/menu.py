@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ class Menu(click.Group):
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run as a process. Whatever it prints is escaped, also what the interpreter says of an unexpected error."""
         streams = sys.stdout, sys.stderr
+        if sys.stdin is None:  # closed by whoever started the process: then it is empty
+            sys.stdin = open(os.devnull)  # noqa: SIM115
         escape_output()
         try:
             return super().main(*args, **settings)

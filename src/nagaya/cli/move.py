@@ -9,8 +9,7 @@ import click
 
 from nagaya.cli.output.document import output_option, printed
 from nagaya.cli.output.ended import Ended
-from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import confirm
+from nagaya.cli.output.prompt import agree
 from nagaya.cli.output.session import Management, Session, management_options, run
 
 if TYPE_CHECKING:
@@ -196,10 +195,5 @@ def _handover(way: Way, kubeconfig: Path, home: Path | None) -> str:
 
 
 def _ask(way: Way) -> None:
-    import sys
-
-    if not sys.stdin.isatty():
-        raise Ended("Nobody can be asked here whether to go on. Add --yes, or --dry-run.", ExitCode.USAGE)
-    question = f"Move {len(way.moved.clusters)} clusters with {len(way.moved.items)} objects?"
-    if not confirm(question):
-        raise Ended("Nothing was changed.", ExitCode.DECLINED)
+    clusters = len(way.moved.clusters)
+    agree(f"Move {clusters} cluster{'s' * (clusters != 1)} with {len(way.moved.items)} objects?")

@@ -160,13 +160,13 @@ def up(
 
         file = log_file(data_dir)
     logs.set_up(verbose, log_format, file)
+    from nagaya.cli.up_run import HOSTED, Guest, Settings, serve
+    from nagaya.controlplane.hosted.host.settings import HostSettings
+
+    folder = data_dir.absolute() / HOSTED
+    hosting = HostSettings(folder, tenants_address, users=tenants_users, stop_with_us=stop_tenants)
     if kubeconfig is not None:
         _refuse(click_context, _OF_THE_EMBEDDED, "--kubeconfig runs the controllers only, for an API that runs already")
-        from nagaya.cli.up_run import HOSTED
-        from nagaya.controlplane.hosted.host.settings import HostSettings
-
-        folder = data_dir.absolute() / HOSTED
-        hosting = HostSettings(folder, tenants_address, users=tenants_users, stop_with_us=stop_tenants)
         _run_elsewhere(kubeconfig, context, health, hosting, allowed)
         return
     if context is not None:
@@ -176,18 +176,14 @@ def up(
 
     import uvloop
 
-    from nagaya.cli.up_run import Guest, Settings, serve
-
     settings = Settings(
         data_dir,
         listen,
         write_kubeconfig or data_dir / "kubeconfig",
+        hosting,
         (audit_log, audit_level) if audit_log else None,
         controllers=not without_controllers,
         health=health,
-        tenants_address=tenants_address,
-        tenants_users=tenants_users,
-        stop_tenants=stop_tenants,
         allowed=allowed,
         encryption_key=encryption_key,
     )

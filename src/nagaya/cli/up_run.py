@@ -34,6 +34,7 @@ from nagaya.world import World
 if TYPE_CHECKING:
     from nagaya.cli.controllers_run import Controllers
     from nagaya.cli.controllers_run import Settings as ControllersSettings
+    from nagaya.controlplane.hosted.host.settings import HostSettings
 
 HOSTED: Final = "hosted"
 """The folder of hosted control planes, in that of the data."""
@@ -47,12 +48,10 @@ class Settings:
     data_dir: Path
     listen: tuple[str, int]
     kubeconfig: Path
+    hosting: HostSettings
     audit: tuple[Path, str] | None = None
     controllers: bool = True
     health: tuple[str, int] = ("127.0.0.1", 0)
-    tenants_address: str = ""
-    tenants_users: range = range(200_000, 265_536)
-    stop_tenants: bool = False
     allowed: tuple[str, ...] = ()
     encryption_key: Path | None = None
 
@@ -150,7 +149,7 @@ class _Process:
         """End the controllers."""
         if self._controllers is not None:
             await self._controllers.close()
-            if not self._settings.stop_tenants:
+            if not self._settings.hosting.stop_with_us:
                 await self._tell_what_goes_on()
         await self._client.close()
 
@@ -194,17 +193,13 @@ class _Process:
 def _controllers_settings(settings: Settings) -> ControllersSettings:
     from nagaya.cli.controllers_run import Settings as ControllersSettings
     from nagaya.cli.plane import CONTROLLERS
-    from nagaya.controlplane.hosted.host.settings import HostSettings
 
-    folder = settings.data_dir.absolute() / HOSTED
     return ControllersSettings(
         tuple(CONTROLLERS),
         beside_api=True,
         health=settings.health,
         rate=None,  # calls within the process need no limit
-        hosting=HostSettings(
-            folder, settings.tenants_address, users=settings.tenants_users, stop_with_us=settings.stop_tenants
-        ),
+        hosting=settings.hosting,
         allowed=settings.allowed,
     )
 

@@ -120,7 +120,7 @@ async def test_objects_that_were_there_before_stay(bench: Bench) -> None:
     steps = await examine(bench.client, blueprint(WISH))
     before = await bench.present(steps)
     bench.transport.writes, bench.transport.at, bench.transport.how = [], 1, "refused"
-    with pytest.raises(NotCreated, match=r"^Cluster shop was not created: .*exceeded quota .*Nothing was created\.$"):
+    with pytest.raises(NotCreated, match=r"^Cluster shop was not created: .*exceeded quota\. Nothing was created\.$"):
         await bench.create(steps)
     assert await bench.present(steps) == before
 
@@ -133,6 +133,19 @@ async def test_an_object_that_somebody_else_created_meanwhile_stays(bench: Bench
     with pytest.raises(NotCreated):
         await bench.create(steps)
     assert await bench.present(steps) == [str(other)]
+
+
+@pytest.mark.parametrize("how", HOW)
+async def test_objects_of_another_run_of_the_same_command_stay(bench: Bench, how: str) -> None:
+    steps = await examine(bench.client, blueprint(WISH))
+    await bench.create(steps[1:4])
+    before = await bench.present(steps)
+    bench.transport.how = how
+    for at in (len(steps) - 1, *([1] if how in ("refused", "interrupted") else [])):
+        bench.transport.writes, bench.transport.at = [], at
+        with pytest.raises(asyncio.CancelledError if how == "interrupted" else NotCreated):
+            await bench.create(steps)
+        assert await bench.present(steps) == before
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -82,3 +82,12 @@ def test_an_interruption_has_its_exit_code_wherever_it_comes(monkeypatch: pytest
     monkeypatch.setattr("nagaya.cli.menu.importlib.import_module", interrupted)
     done = CliRunner().invoke(main, ["doctor"])
     assert (done.exit_code, done.output) == (130, "")
+
+
+def test_a_closed_standard_input_is_empty(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["create", "cluster", "first"])
+    sys.stdin.close()
+    assert ended.value.code == 2
+    assert "nobody can be asked here" in capsys.readouterr().err

@@ -104,3 +104,12 @@ def test_faults_that_an_object_has_anyway_do_not_keep_it_from_being_scaled() -> 
     assert rules.scale(stored, {"spec": {"replicas": 3}}) == []
     assert [fault.field for fault in rules.scale(stored, {"spec": {"replicas": 4}})] == ["spec.replicas"]
     assert {fault.field for fault in rules.scale(stored, {"spec": {}})} == {"spec.replicas"}
+
+
+def test_only_external_etcd_allows_an_even_number() -> None:
+    rules, external = ADMISSION[str(PLANES)], {"external": {"endpoints": ["https://10.0.0.5:2379"]}}
+    for etcd, faults in ((external, []), ({"local": {}}, ["spec.replicas"])):
+        spec = {"replicas": 3, "kubeadmConfigSpec": {"clusterConfiguration": {"etcd": etcd}}}
+        stored = {"metadata": {"name": "shop"}, "spec": spec}
+        assert [fault.field for fault in rules.scale(stored, {"spec": {"replicas": 2}})] == faults
+        assert rules.scale(stored, {"spec": {"replicas": 0}}) != []

@@ -57,37 +57,29 @@ def scaled_object(review: Content) -> tuple[str, str, str] | None:
     return f"{text(resource, 'resource')}.{text(resource, 'group')}", text(request, "namespace"), text(request, "name")
 
 
-def validate_scale(review: Content, parent: Content | None) -> dict[str, Any]:
-    """The answer to a change of the number of replicas of an object through its Scale. None: the object is gone, which
-    the API says itself."""
-    return _answered(review, lambda admission, request: _scaled(admission, request, parent))
-
-
-def _scaled(admission: Admission, request: Content, parent: Content | None) -> dict[str, Any]:
-    errors = [] if parent is None else admission.scale(parent, mapping(request, "object"))
-    return {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True}
-
-
 def _nothing(_: str) -> Sequence[Content]:
     return ()
 
 
-def validate(review: Content, look: Look = _nothing) -> dict[str, Any]:
+def validate(review: Content, look: Look = _nothing, scaled: Content | None = None) -> dict[str, Any]:
     """The answer of a validating webhook: allowed, or a Status that names every field that is wrong. `look` lists what
-    `needs` asks for."""
+    `needs` asks for, `scaled` is what `scaled_object` asks for: None if it is gone, which the API says itself."""
     request = mapping(review, "request")
     admission = _admission(request)
     if admission is not None and admission.keeps is not None and text(request, "operation") == "DELETE":
         why = admission.keeps(mapping(request, "oldObject"), look)
         return _answer(request, _denied(why, 400, "BadRequest") if why else {"allowed": True})
-    return _answered(review, lambda found, asked: _validated(found, asked, look))
+    return _answered(review, lambda found, asked: _validated(found, asked, look, scaled))
 
 
-def _validated(admission: Admission, request: Content, look: Look) -> dict[str, Any]:
+def _validated(admission: Admission, request: Content, look: Look, scaled: Content | None) -> dict[str, Any]:
     new, old = _objects(request)
-    errors = admission.validate(new, old)
-    if not errors and admission.beside is not None:
-        errors = admission.beside(new, old, look)
+    if text(request, "subResource") == "scale":
+        errors = [] if scaled is None else admission.scale(scaled, new)
+    else:
+        errors = admission.validate(new, old)
+        if not errors and admission.beside is not None:
+            errors = admission.beside(new, old, look)
     return {"allowed": False, "status": invalid(request, errors)} if errors else {"allowed": True}
 
 

@@ -14,7 +14,8 @@ from nagaya.cli.demo.run import Demo
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.server_start import data_problem
 from nagaya.cli.signals import Signals
-from nagaya.cli.up_run import Guest, Settings, serve
+from nagaya.cli.up_run import HOSTED, Guest, Settings, serve
+from nagaya.controlplane.hosted.host.settings import HostSettings
 from nagaya.kube.errors import ApiError
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.transport import NoAnswer
@@ -36,7 +37,7 @@ def run_demo(data_dir: Path, listen: tuple[str, int], *, simulated: bool, delete
             uvloop.run(_against(kubeconfig, guest.work))
         else:
             # Nobody else has to reach the demo's tenant.
-            settings = Settings(data_dir, listen, kubeconfig, tenants_address="127.0.0.1")
+            settings = Settings(data_dir, listen, kubeconfig, HostSettings(data_dir.absolute() / HOSTED, "127.0.0.1"))
             uvloop.run(serve(settings, guest))
     except (Ended, Refused, ApiError, NoAnswer) as error:
         raise click.ClickException(str(error)) from error

@@ -5,7 +5,7 @@ arrives only after the question was answered: the command then stops in the midd
 question is open, a signal therefore ends the process at once, with the exit code that shells expect (130 for Ctrl-C).
 The exit unwinds through the command, so connections are closed and the terminal shows what is typed again.
 
-Commands ask before they change anything. Whoever interrupts a question can rely on that.
+Commands ask before they change anything. Users who interrupt a question can rely on that.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import select
 import signal
 import sys
 import termios
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
 
+from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Unanswered(click.ClickException):
@@ -36,6 +36,11 @@ class Unanswered(click.ClickException):
 
     def __init__(self) -> None:
         super().__init__("The question was not answered. Nothing was done.")
+
+
+def can_ask() -> bool:
+    """Whether a user at a terminal can read questions and answer them."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask(question: str, **settings: Any) -> Any:
@@ -50,21 +55,41 @@ def confirm(question: str, *, default: bool = False) -> bool:
         return click.confirm(question, default=default, err=True)
 
 
+def agree(question: str, *, default: bool = False, nothing_done: str = "Nothing was changed.") -> None:
+    """Ask before a command changes anything. Raises Ended unless the answer is yes."""
+    if not can_ask():
+        raise Ended(f"Nobody can be asked here: give --yes, or --dry-run. {nothing_done}", ExitCode.DECLINED)
+    if not confirm(question, default=default):
+        raise Ended(nothing_done, ExitCode.DECLINED)
+
+
+def read_secret(question: str) -> str:
+    """Return a secret: typed at a terminal, which does not show it, or the first line of another standard input."""
+    if sys.stdin.isatty():
+        return str(ask(question, hide_input=True))
+    with _open_question(), suppress(EOFError):
+        return _read_line("")
+    return ""
+
+
 @contextmanager
 def _open_question() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread() or not sys.stdin.isatty():
-        yield  # Python delivers signals to the main thread only, and nobody types Ctrl-C into a pipe
-        return
+    """End the process on a signal, for as long as a question is open. Only the main thread may ask: a thread would wait
+    for Enter when the process has ended."""
     with ExitStack() as stack:
         for number in _SIGNALS:
             stack.callback(signal.signal, number, signal.signal(number, _exit))
-        if _was_interrupted():  # before the question was asked, and the event loop has not delivered it yet
-            _exit(signal.SIGINT, None)
         for name, read in (("visible_prompt_func", _read_line), ("hidden_prompt_func", _read_hidden)):
             stack.callback(setattr, click.termui, name, getattr(click.termui, name))
             setattr(click.termui, name, read)
         try:
+            if _was_interrupted():  # before the question was asked, and the event loop has not delivered it yet
+                _exit(signal.SIGINT, None)
             yield
+        except SystemExit:
+            with suppress(OSError):  # the terminal may be closed
+                click.echo("\nStopped. Nothing was done.", err=True)
+            raise
         except click.Abort:
             click.echo(err=True)
             raise Unanswered from None
@@ -100,7 +125,8 @@ def _read_hidden(prompt: str) -> str:
         click.echo(err=True)
         return line
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, shown)
+        with suppress(termios.error):  # the terminal may be closed
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, shown)
 
 
 def _was_interrupted() -> bool:
@@ -112,5 +138,4 @@ def _was_interrupted() -> bool:
 
 
 def _exit(number: int, _frame: FrameType | None) -> NoReturn:
-    click.echo("\nStopped. Nothing was done.", err=True)
     raise SystemExit(128 + number)

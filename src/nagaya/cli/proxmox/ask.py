@@ -6,7 +6,6 @@ where everybody on the machine could read them.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import click
 
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import ask, confirm
+from nagaya.cli.output.prompt import ask, can_ask, confirm, read_secret
 
 if TYPE_CHECKING:
     from nagaya.infrastructure.proxmox.client import Endpoint, Trust
@@ -22,24 +21,17 @@ if TYPE_CHECKING:
 _COMPARE = "on the host, `pvenode cert info` or the page Node > System > Certificates shows it"
 
 
-def at_a_terminal() -> bool:
-    """Whether somebody can be asked."""
-    return sys.stdin.isatty()
-
-
 def secret_from(file: str | None, question: str) -> str:
-    """A secret: from a file (`-` is standard input), from the terminal, or from what is piped in."""
-    if file is not None and file != "-":
+    """Return a secret from a file, or from standard input (None or `-`)."""
+    if file is None or file == "-":
+        found = read_secret(question)
+    else:
         try:
             text = Path(file).read_text()
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not text"
             raise Ended(f"cannot read {file}: {why}.", ExitCode.PROBLEM) from error
         found = text.partition("\n")[0].rstrip("\r")
-    elif file is None and at_a_terminal():
-        found = str(ask(question, hide_input=True))
-    else:
-        found = sys.stdin.readline().rstrip("\r\n")
     if not found:
         raise Ended(f"{question}: nothing was given.", ExitCode.PROBLEM)
     return found
@@ -106,7 +98,7 @@ async def trusted(endpoints: tuple[Endpoint, ...], given: Trust | None) -> Trust
             f"{found.ends:%Y-%m-%d}\n  SHA-256      {found.fingerprint}\nCompare it: {_COMPARE}.",
             err=True,
         )
-        if not at_a_terminal():
+        if not can_ask():
             raise Ended(
                 f"If that is the certificate of the host, add --fingerprint {found.fingerprint}, or give its authority "
                 "with --ca-file (/etc/pve/pve-root-ca.pem).",

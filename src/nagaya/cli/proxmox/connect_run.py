@@ -17,9 +17,9 @@ import click
 from nagaya.cli.output.document import YAML, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import confirm
+from nagaya.cli.output.prompt import agree, can_ask
 from nagaya.cli.proxmox.api import management_client
-from nagaya.cli.proxmox.ask import at_a_terminal, code_of, secret_from, trusted
+from nagaya.cli.proxmox.ask import code_of, secret_from, trusted
 from nagaya.infrastructure.proxmox.client import BadFacts, Endpoint, Facts, Proxmox, Token, Trust
 from nagaya.infrastructure.proxmox.client import facts as reading
 from nagaya.infrastructure.proxmox.client.errors import HostUnreachable, ProxmoxError, Unauthorized
@@ -94,7 +94,7 @@ def print_setup(said: Purpose, version: str, urls: tuple[str, ...]) -> None:
 async def run(settings: Settings) -> None:
     """Do it. Raises Ended."""
     changes = not settings.dry_run and not settings.token
-    if changes and not settings.yes and not at_a_terminal():
+    if changes and not settings.yes and not can_ask():
         raise click.UsageError("nobody can be asked here whether to do it: add --yes, or --dry-run to see the plan.")
     try:
         async with AsyncExitStack() as stack:
@@ -158,8 +158,8 @@ class _Run:
         if settings.dry_run:
             self._say("Nothing was changed (--dry-run).")
             return
-        if not planned.nothing and not settings.yes and not confirm("Do this?", default=True):
-            raise Ended("Nothing was changed.", ExitCode.DECLINED)
+        if not planned.nothing and not settings.yes:
+            agree("Do this?", default=True)
         done = await establish(planned, proxmox, self._connect, self._say, management)
         await self._finish(done, management)
         if planned.token.leaving and management is not None:
@@ -200,7 +200,7 @@ class _Run:
         password = secret_from(settings.password_file, f"Password of {settings.user}")
         transport = HttpTransport()
         self._stack.push_async_callback(transport.close)
-        ask = code_of if at_a_terminal() else None
+        ask = code_of if can_ask() else None
         credentials = None
         for number, endpoint in enumerate(settings.endpoints, 1):
             try:

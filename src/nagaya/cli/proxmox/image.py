@@ -10,8 +10,7 @@ import click
 from nagaya.cli.output.document import manifests_option, output_option, printed_manifests
 from nagaya.cli.output.ended import Ended
 from nagaya.cli.output.exit_code import ExitCode
-from nagaya.cli.output.prompt import confirm
-from nagaya.cli.proxmox.ask import at_a_terminal
+from nagaya.cli.output.prompt import agree
 from nagaya.cli.proxmox.failure import finish
 from nagaya.cli.proxmox.image_session import Given, Session, Teller, in_session, show, way_options
 from nagaya.foreign_text import escape_line
@@ -352,10 +351,7 @@ async def _remove(
     problems: dict[int, str] = {}
     if found.going and not dry_run:
         if not yes:
-            if not at_a_terminal():
-                raise Ended("Nobody can be asked whether to do it: give --yes, or --dry-run.", ExitCode.DECLINED)
-            if not confirm("Remove them?"):
-                raise Ended("Nothing was removed.", ExitCode.DECLINED)
+            agree("Remove them?", nothing_done="Nothing was removed.")
         for each in found.going:
             gone = await removal.remove(session.proxmox, each, Teller())
             if gone.problem:

@@ -65,9 +65,11 @@ def even_members(plane: Member) -> str:
     external = plane.mapping("spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd", "external")
     if plane.kind != _KUBEADM or replicas is None or replicas % 2 or external:
         return ""
+    if replicas == 0:
+        return f"{plane.title} has spec.replicas 0, and the cluster has no etcd without its machines"
     return (
         f"{plane.title} has spec.replicas {replicas}, and each of its machines is a member of etcd: an even number "
-        f"tolerates no more failures than {max(replicas - 1, 1)}, and one failure more is likely"
+        f"tolerates no more failures than {replicas - 1} would, with one machine more that can fail"
     )
 
 

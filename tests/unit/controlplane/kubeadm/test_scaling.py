@@ -52,6 +52,13 @@ def test_replicas_that_are_not_given_are_one() -> None:
     assert scaling(plane(kcp(None).initialized(), *running("a"))) is None
 
 
+def test_the_last_member_of_etcd_stays_whatever_was_written_where_admission_is_absent() -> None:
+    found = scaling(plane(kcp(0).initialized(), *running("a")))
+    assert found is not None
+    assert found.actions == ()
+    assert found.problem
+
+
 def test_the_first_machine_waits_for_certificates() -> None:
     lost = SecretsSeen(CertificateState.BROKEN, "Secret x: no key.")
     found = scale_up(plane(kcp(), authorities=lost))
