@@ -577,6 +577,16 @@ async def test_escapes_that_would_take_seconds_are_refused(
             await calls.get("/version")
 
 
+async def test_answers_of_tenants_are_smaller_than_those_of_the_management_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENVIRONMENT, "127.0.0.1")
+    body = b" " * (17 << 20)
+    async with kube(whole(body)) as way:
+        assert len((await way.send(GET)).body) == len(body)
+    async with kube(whole(body), sealed=True) as way:
+        with pytest.raises(AnswerUnusable, match="more than 16 MiB"):
+            await way.send(GET)
+
+
 async def test_rows_without_end_are_refused(tls: ssl.SSLContext) -> None:
     async with proxmox(whole(b'{"data":[' + b"{}," * 200_000 + b"{}]}"), tls) as calls:
         with pytest.raises(Malformed, match="200001 rows are more than 100000"):

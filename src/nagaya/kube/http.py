@@ -29,7 +29,7 @@ from yarl import URL
 
 import nagaya
 from nagaya.address_policy import POLICY
-from nagaya.foreign_answers import Secrets, TooMuch, read_whole, secrets
+from nagaya.foreign_answers import LARGEST, Secrets, TooMuch, read_whole, secrets
 from nagaya.foreign_text import escape_line
 from nagaya.kube import proxy, tls
 from nagaya.kube.connection import Connection
@@ -54,6 +54,7 @@ IDLE_TIMEOUT: Final = 45.0  # seconds; servers and load balancers close idle con
 LONGEST_ANSWER: Final = 600.0  # seconds, for calls that name no time of their own
 _PROBE_AFTER, _PROBE_EVERY, _PROBES = 30, 10, 3  # seconds of silence, seconds between TCP probes, probes
 _CHUNK: Final = 256 * 1024
+_LARGEST_OF_TENANTS: Final = 16 << 20  # bytes of an answer: many tenants may send one at a time
 _SAFE: Final = "/:@!$&'()*+,;=~"
 
 _FAILURES: Final = (aiohttp.ClientError, OSError, TooMuch)  # TimeoutError is an OSError
@@ -106,7 +107,7 @@ class HttpTransport:
         timeout = aiohttp.ClientTimeout(total=call.timeout or LONGEST_ANSWER, sock_connect=CONNECT_TIMEOUT)
         try:
             async with session.request(call.method, **self._request(call, proof), timeout=timeout) as response:
-                body = await read_whole(response)
+                body = await read_whole(response, _LARGEST_OF_TENANTS if self._connection.sealed else LARGEST)
                 # Objects of the management API keep what they hold: a Secret may be about the same token.
                 if self._connection.sealed or response.status >= 300:
                     body = known.remove_bytes(body)
