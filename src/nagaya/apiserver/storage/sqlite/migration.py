@@ -16,6 +16,7 @@ import apsw
 import orjson
 
 from nagaya.apiserver.storage.errors import CorruptData
+from nagaya.apiserver.storage.sqlite.database import transaction
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, write_failure
 from nagaya.apiserver.storage.sqlite.layout import (
     COMPACTED,
@@ -48,7 +49,7 @@ def migrate(connection: apsw.Connection, path: Path, identity: int = 0) -> bool:
     """
     if connection.execute("PRAGMA user_version").get != 1:
         return False
-    with connection:
+    with transaction(connection):
         identity = initialise(connection, _compacted(connection, path), identity=identity)
         digest = 0
         names: dict[int, str] = dict(connection.execute("SELECT id, name FROM tables"))
@@ -72,7 +73,7 @@ def encrypt(connection: apsw.Connection, loaded: Loaded) -> bool:
     assert keys is not None
     if not loaded.stale and connection.execute("PRAGMA user_version").get == SCHEMA_VERSION:
         return False
-    with connection:
+    with transaction(connection):
         digest = loaded.digest
         rows = (
             "SELECT revision, name, key, deleted, written_at, checksum, value FROM log JOIN tables ON id = table_id "

@@ -27,7 +27,7 @@ from nagaya.apiserver.storage.errors import (
     NewerData,
 )
 from nagaya.apiserver.storage.history import Retention
-from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect, transaction
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
@@ -113,14 +113,15 @@ def check_header(path: Path, *, writable: bool = True) -> None:
 def create_database(path: Path, vfs: str | None = None, identity: int = 0) -> None:
     """Make an empty database."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    connection = connect(path, vfs)
     try:
         pragmas = f"PRAGMA page_size = {PAGE_SIZE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"
         connection.execute(pragmas)
-        with connection:
+        with transaction(connection):
             connection.execute(SCHEMA)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             initialise(connection, identity=identity)
+        close_as_one_file(connection)
     finally:
         connection.close()
 

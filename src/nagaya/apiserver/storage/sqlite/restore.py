@@ -24,7 +24,7 @@ from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPerm
 from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
-from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
@@ -167,7 +167,7 @@ def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
             loaded = load(connection, files.restoring, Retention(), clock, keys)
             database = Database(connection, files.restoring, loaded)
             database.commit(events, int(clock.now().timestamp()), intact.newest, ())
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            close_as_one_file(connection)
         finally:
             connection.close()
     except apsw.Error as error:
@@ -189,7 +189,7 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
             revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP
             Database(connection, backup, loaded).commit((), 0, revision, ())
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            close_as_one_file(connection)
         finally:
             connection.close()
     except apsw.Error as error:
