@@ -19,7 +19,6 @@ from nagaya.apiserver.storage.sqlite.files import synchronise
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
 from nagaya.apiserver.storage.sqlite.loading import load
 from nagaya.apiserver.storage.sqlite.mark import Marked, read_mark
-from nagaya.apiserver.storage.sqlite.migration import migrate
 from nagaya.apiserver.storage.sqlite.opening import check_database
 from nagaya.world import SystemClock
 
@@ -81,7 +80,6 @@ def _verify(partial: Path, mark: Marked | None) -> None:
     try:
         with reading(partial):
             check_database(connection, partial, thorough=True)
-            migrate(connection, partial)
             contents = load(connection, partial, Retention(), SystemClock()).contents
         if mark is not None and contents.revision < mark.acknowledged:
             finding = f"it ends at revision {contents.revision}, but {mark.acknowledged} was acknowledged"

@@ -242,8 +242,7 @@ class Database:
         value: bytes | None = event.result.value
         if deleted and event.previous is not None and value is event.previous.value:
             value = None
-        if value is not None:
-            value = self._keys.seal(event.table, key, revision, value)
+        value = self._keys.seal(event.table, key, revision, value)
         check = checksum(self._identity, event.table, revision, key, deleted, written_at, value)
         return revision, number, key, deleted, written_at, check, value
 

@@ -11,13 +11,13 @@ and of the facts: rows that are missing, or there again, are noticed too.
 
 from __future__ import annotations
 
+import zlib
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 APPLICATION_ID: Final = 0x4E616779  # "Nagy", at a fixed place in the file's header
 SCHEMA_VERSION: Final = 3
-UNENCRYPTED: Final = 2
 OLDEST_SCHEMA: Final = 1  # that is still read, and brought up to date
 
 PAGE_SIZE: Final = 4096
@@ -67,7 +67,11 @@ class Files:
 def checksum(
     identity: int, table: str, revision: int, key: str, deleted: int, written_at: int, value: bytes | None
 ) -> int:
-    """Tells a row from a damaged one: SQLite itself does not notice a flipped bit inside a value."""
+    """Tells a row from a damaged one: SQLite itself does not notice a flipped bit inside a value. Databases of schema 1
+    have no identity, and checksums that cover neither the table nor the database.
+    """
+    if not identity:
+        return zlib.crc32(value or b"", zlib.crc32(f"{revision} {key}".encode()))
     head = f"{identity} {revision} {deleted:d} {written_at} {len(table)} {len(key)} {value is None:d} {table}{key}"
     return _number(head.encode() + (value or b""))
 

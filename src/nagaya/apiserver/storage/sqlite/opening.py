@@ -42,10 +42,10 @@ from nagaya.apiserver.storage.sqlite.layout import (
     SCHEMA_VERSION,
     Files,
 )
-from nagaya.apiserver.storage.sqlite.loading import Loaded, load
+from nagaya.apiserver.storage.sqlite.loading import Loaded
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
-from nagaya.apiserver.storage.sqlite.migration import encrypt, initialise, migrate, scrub
+from nagaya.apiserver.storage.sqlite.migration import initialise, load_current, new_identity
 from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
 from nagaya.world import Clock
 
@@ -120,7 +120,7 @@ def create_database(path: Path, vfs: str | None = None, identity: int = 0) -> No
         with transaction(connection):
             connection.execute(SCHEMA)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            initialise(connection, identity=identity)
+            initialise(connection, identity or new_identity())
         close_as_one_file(connection)
     finally:
         connection.close()
@@ -173,15 +173,13 @@ def _connect_and_load(
             with reading(path):
                 _check_ending(connection, files, mark, finding)
                 check_database(connection, path, thorough=check or unclean)
-                migrated = migrate(connection, path, 0 if mark is None else mark.identity)
+                had_mark = mark is not None or connection.execute("PRAGMA user_version").get > OLDEST_SCHEMA
                 keys = keys_of(files, partial(has_sealed, connection))
-                loaded = load(connection, path, retention, clock, keys)
-                if encrypt(connection, loaded):
-                    loaded = load(connection, path, retention, clock, keys)
-                scrub(connection, path)
+                identity = 0 if mark is None else mark.identity
+                loaded = load_current(connection, path, retention, clock, keys, identity)
             _check_clock(path, loaded.written_at, clock)
             revision = loaded.contents.revision
-            if mark is not None or not migrated:
+            if had_mark:
                 revision = _next_revision(files, revision, mark, unclean)
             database = Database(connection, path, loaded, vfs)
             _begin(database, files, loaded, revision, mark)

@@ -32,7 +32,7 @@ from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Fil
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
-from nagaya.apiserver.storage.sqlite.migration import migrate
+from nagaya.apiserver.storage.sqlite.migration import load_current
 from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.world import Clock
@@ -156,9 +156,10 @@ def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
     keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
     path = files.database
     events = [
-        Event(revision, table, key, Record(key, revision, keys.open(path, table, key, revision, value)), None)
+        Event(revision, table, key, Record(key, revision, value), None)
         for (table, key), revision in sorted(newest.items(), key=lambda item: item[1])
-        if not intact.rows[revision].deleted and (value := intact.rows[revision].value) is not None
+        if not (row := intact.rows[revision]).deleted
+        and (value := keys.open(path, table, key, revision, row.value)) is not None
     ]
     try:
         create_database(files.restoring, identity=intact.identity)
@@ -182,8 +183,8 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
         try:
             with reading(backup):
                 check_database(connection, backup, thorough=True)
-                migrate(connection, backup)
-                loaded = load(connection, backup, Retention(), clock, keys_of(files, partial(has_sealed, connection)))
+                keys = keys_of(files, partial(has_sealed, connection))
+                loaded = load_current(connection, backup, Retention(), clock, keys)
             mark = read_mark(files.mark)
             reserved = 0 if mark is None else mark.reserved
             revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP

@@ -25,7 +25,6 @@ from nagaya.apiserver.storage.sqlite.layout import (
     seal,
 )
 from nagaya.apiserver.storage.sqlite.mark import Marked
-from nagaya.apiserver.storage.sqlite.migration import old_checksum
 from nagaya.apiserver.storage.sqlite.pages import Cell, cells, record
 from nagaya.apiserver.storage.sqlite.wal import Log
 
@@ -185,11 +184,8 @@ class _Reader:
         match columns:
             case [None, int(table), str(key), int(deleted), int(written_at), int(check), (bytes() | None) as value]:
                 for name in [*self._names[table], *(self._all_names if self._identity else ())]:
-                    if self._identity:
-                        right = checksum(self._identity, name, revision, key, deleted, written_at, value)
-                    else:
-                        right = old_checksum(revision, key, value)
-                    if (right == check and value is not None) or (right == check and deleted):
+                    right = checksum(self._identity, name, revision, key, deleted, written_at, value)
+                    if right == check and (value is not None or deleted):
                         return Row(name, key, value, bool(deleted), check)
         return None
 
