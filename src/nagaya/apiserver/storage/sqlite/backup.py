@@ -15,14 +15,13 @@ import apsw
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import synchronise
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
 from nagaya.apiserver.storage.sqlite.loading import load
 from nagaya.apiserver.storage.sqlite.mark import Marked, read_mark
 from nagaya.apiserver.storage.sqlite.opening import check_database
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import SystemClock
 
-_OWNER_ONLY = 0o600
 _BUSY_MILLISECONDS = 5000
 
 
@@ -44,7 +43,7 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:
         mark = read_mark(source.with_name("state.mark"))  # first: the copy holds all that it names, and maybe more
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         _vacuum_into(source, partial)
         _verify(partial, mark)
         synchronise(partial)

@@ -1,4 +1,4 @@
-"""The files of a store on the file system: whose they are, and when they are on the disk."""
+"""The files of a store on the file system: whose they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from nagaya.apiserver.storage.errors import DataNotPermitted
 from nagaya.pki.files import NotPrivate, keep_private
 
-OWNER_ONLY = 0o600
 _OWNERS_DIRECTORY = 0o700
 
 
@@ -49,15 +48,6 @@ def _check_way(directory: Path, place: Path) -> None:
         if shared and not found.st_mode & stat.S_ISVTX:
             remedy = f"Choose another data directory, or run `chmod go-w {parent}`"
             raise DataNotPermitted(directory, f"other users can exchange it, as they can write to {parent}", remedy)
-
-
-def synchronise(path: Path) -> None:
-    """Wait until a file or the names in a directory are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def close_to_others(path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from nagaya.apiserver.storage.errors import DataNotPermitted
-from nagaya.apiserver.storage.sqlite.files import synchronise
+from nagaya.pki.files import synchronise
 
 BLOCK = 10_000
 """Revisions that are reserved at once."""

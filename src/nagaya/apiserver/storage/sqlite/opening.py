@@ -30,7 +30,7 @@ from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect, transaction
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.files import close_to_others, prepare_directory
 from nagaya.apiserver.storage.sqlite.layout import (
     APPLICATION_ID,
     COMPACTED,
@@ -47,6 +47,7 @@ from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
 from nagaya.apiserver.storage.sqlite.migration import initialise, load_current, new_identity
 from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
 
 _MAGIC = b"SQLite format 3\x00"
@@ -112,7 +113,7 @@ def check_header(path: Path, *, writable: bool = True) -> None:
 
 def create_database(path: Path, vfs: str | None = None, identity: int = 0) -> None:
     """Make an empty database."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
     connection = connect(path, vfs)
     try:
         pragmas = f"PRAGMA page_size = {PAGE_SIZE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"

@@ -27,7 +27,7 @@ from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.files import prepare_directory
 from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
@@ -35,6 +35,7 @@ from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
 from nagaya.apiserver.storage.sqlite.migration import load_current
 from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
 
 _USELESS = "Nothing was changed. This backup cannot be used: restore another one"
@@ -143,7 +144,7 @@ def _replace(files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, 
 
 
 def _copy(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
-    os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
+    os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
     shutil.copyfile(backup, files.restoring)
     return _make_ready(files, backup, clock)
 
