@@ -113,8 +113,8 @@ def _check_clock(path: Path, authority: x509.Certificate, now: datetime) -> None
         return
     wrong = f"{(start - now).days} days behind its first" if now < start else f"{(now - end).days} days past its last"
     remedy = (
-        "Nothing was changed. Set the clock (`timedatectl set-ntp true`) and start again; if it is right, move the folder "
-        "away: every kubeconfig and token has to be replaced then"
+        "Nothing was changed. Set the clock (`timedatectl set-ntp true`) and start again; if it is right, move the "
+        "folder away: every kubeconfig and token has to be replaced then"
     )
     raise ValueError(
         f"{path}: the authority is valid from {start:%Y-%m-%d} to {end:%Y-%m-%d}, and the clock of this machine says "

@@ -12,9 +12,13 @@ and of the facts: rows that are missing, or there again, are noticed too.
 from __future__ import annotations
 
 import zlib
+from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+
+from nagaya.pki.certificates import PAST
+from nagaya.world import Clock
 
 APPLICATION_ID: Final = 0x4E616779  # "Nagy", at a fixed place in the file's header
 SCHEMA_VERSION: Final = 3
@@ -62,6 +66,13 @@ class Files:
             *(self.database, self.log, self.index, self.lock, self.mark, self.unfinished, self.restoring),
             directory / "state.key",
         )
+
+
+def unseen(revision: int, clock: Clock) -> int:
+    """A revision that no client has seen, if it is not sure that this one is the newest: far beyond it, and beyond what
+    the same data was continued at before, as no server makes a write in every microsecond.
+    """
+    return max(revision + REVISION_STEP, (clock.now() - PAST) // timedelta(microseconds=1))
 
 
 def checksum(

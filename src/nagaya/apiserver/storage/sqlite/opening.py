@@ -37,10 +37,10 @@ from nagaya.apiserver.storage.sqlite.layout import (
     IDENTITY,
     OLDEST_SCHEMA,
     PAGE_SIZE,
-    REVISION_STEP,
     SCHEMA,
     SCHEMA_VERSION,
     Files,
+    unseen,
 )
 from nagaya.apiserver.storage.sqlite.loading import Loaded
 from nagaya.apiserver.storage.sqlite.lock import DataLock
@@ -181,7 +181,7 @@ def _connect_and_load(
             _check_clock(path, loaded.written_at, clock)
             revision = loaded.contents.revision
             if had_mark:
-                revision = _next_revision(files, revision, mark, unclean)
+                revision = _next_revision(files, revision, mark, unclean, clock)
             database = Database(connection, path, loaded, vfs)
             _begin(database, files, loaded, revision, mark)
             return database, loaded
@@ -236,18 +236,15 @@ def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None
         raise CorruptData(files.database, f"{lost}: {missing}, or this is an older copy", RESTORE)
 
 
-def _next_revision(files: Files, revision: int, mark: Marked | None, unclean: bool) -> int:
+def _next_revision(files: Files, revision: int, mark: Marked | None, unclean: bool, clock: Clock) -> int:
     """The revision after which to continue: the newest, or where nobody can have been before if that is not sure."""
     if mark is None or mark.reserved < revision:
         if mark is None and revision == FIRST_REVISION:
             return revision
-        _LOG.warning(
-            "%s is %s: revisions continue above %d, and clients list again",
-            files.mark,
-            "missing or damaged" if mark is None else "older than the database",
-            revision + REVISION_STEP,
-        )
-        return revision + REVISION_STEP
+        finding = "missing or damaged" if mark is None else "older than the database"
+        revision = unseen(revision, clock)
+        _LOG.warning("%s is %s: revisions continue above %d, and clients list again", files.mark, finding, revision)
+        return revision
     if unclean and not mark.exact:
         _LOG.info("%s: after a power cut, revisions continue above %d", files.database, mark.reserved)
         return mark.reserved

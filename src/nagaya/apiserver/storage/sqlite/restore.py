@@ -28,7 +28,7 @@ from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
 from nagaya.apiserver.storage.sqlite.files import prepare_directory
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, Files, unseen
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
@@ -188,7 +188,7 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
                 loaded = load_current(connection, backup, Retention(), clock, keys)
             mark = read_mark(files.mark)
             reserved = 0 if mark is None else mark.reserved
-            revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP
+            revision = unseen(max(loaded.contents.revision, _revision_of(files.database), reserved), clock)
             Database(connection, backup, loaded).commit((), 0, revision, ())
             connection.execute("PRAGMA journal_mode = WAL")
             close_as_one_file(connection)

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from nagaya.apiserver.storage import ABSENT, Compacted, CorruptData, backup_directory, open_store, restore
+from nagaya.apiserver.storage import ABSENT, ANY, Compacted, CorruptData, backup_directory, open_store, restore
 from nagaya.apiserver.storage.errors import StorageFailure
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.mark import BLOCK, Mark, read_mark
@@ -347,6 +347,34 @@ async def test_without_a_mark_revisions_continue_far_ahead(
     record = await store.put("secrets", "next", encoded("next"), expected=ABSENT)
     assert record.revision == short.revision + REVISION_STEP + 1
     await store.close()
+
+
+async def test_what_is_lost_twice_does_not_continue_at_the_same_revision(
+    directory: Path, tmp_path: Path, clock: ManualClock
+) -> None:
+    """The same older data without its mark, or the same backup on two new machines, one after the other."""
+    store = await open_store(directory, clock)
+    await store.put("configmaps", "a", encoded("a"), expected=ANY)
+    await store.backup(tmp_path / "backup.db")
+    await store.close()
+    older, revisions = (directory / "state.db").read_bytes(), []
+    for turn in range(3):
+        clock.advance(3600)
+        (directory / "state.db").write_bytes(older)
+        (directory / "state.mark").unlink()
+        machine = tmp_path / f"{turn}"
+        machine.mkdir(mode=0o700)
+        (machine / "state.key").write_bytes((directory / "state.key").read_bytes())
+        (machine / "state.key").chmod(0o600)
+        restore(tmp_path / "backup.db", machine, clock)
+        for place in (directory, machine):
+            store = await open_store(place, clock)
+            for number in range(5 - turn):
+                record = await store.put("configmaps", f"{number}", encoded("x"), expected=ANY)
+            revisions.append(record.revision)
+            await store.close()
+    assert revisions[::2] == sorted(set(revisions[::2]))
+    assert revisions[1::2] == sorted(set(revisions[1::2]))
 
 
 async def test_one_damaged_copy_of_the_mark_does_no_harm(short: Killed, tmp_path: Path, clock: ManualClock) -> None:
