@@ -16,7 +16,16 @@ import click
 import pytest
 
 from nagaya.apiserver.server import ApiServer, Config
-from nagaya.apiserver.storage import ANY, DataRefused, StorageFailure, Store, open_store, restore, salvage
+from nagaya.apiserver.storage import (
+    ANY,
+    DataRefused,
+    StorageFailure,
+    Store,
+    backup_directory,
+    open_store,
+    restore,
+    salvage,
+)
 from nagaya.cli import server_start
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.insight.checkup import management
@@ -184,6 +193,19 @@ async def test_a_server_that_cannot_make_what_each_has_says_so(small_disk: Path)
     server, sock = await server_start.start(small_disk / "data", ("127.0.0.1", 0), None)
     sock.close()
     await server.stop()
+
+
+async def test_data_on_a_disk_that_is_read_only_can_be_backed_up(small_disk: Path, tmp_path: Path) -> None:
+    store = await open_store(small_disk / "data", SystemClock())
+    await put(store, "a", 10)
+    await store.close()
+    await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    backup_directory(small_disk / "data", tmp_path / "backup.db")
+    with pytest.raises(DataRefused, match="its file system is read-only"):
+        await open_store(small_disk / "data", SystemClock())
+    (tmp_path / "new").mkdir(mode=0o700)
+    shutil.copy(small_disk / "data" / "state.key", tmp_path / "new")
+    assert restore(tmp_path / "backup.db", tmp_path / "new", SystemClock()).objects == 1
 
 
 async def test_a_backup_without_room_leaves_the_data_and_no_half_file(small_disk: Path, tmp_path: Path) -> None:

@@ -60,8 +60,12 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
 
 
 def _vacuum_into(source: Path, partial: Path) -> None:
+    name, flags = str(source), apsw.SQLITE_OPEN_READONLY
+    if not os.access(source.parent, os.W_OK) and not source.with_name(f"{source.name}-wal").exists():
+        # SQLite would make a log first. Where it cannot, nobody can write either.
+        name, flags = f"{source.resolve().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     try:
-        connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(name, flags=flags)
     except apsw.Error as error:
         raise open_failure(source, error) from error
     try:

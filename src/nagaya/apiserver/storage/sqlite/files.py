@@ -16,6 +16,10 @@ def prepare_directory(directory: Path) -> None:
     """Make a directory that only its owner can enter. One that is there is closed to others, and refused if they can
     have put files in it.
     """
+    named = directory.absolute()
+    for path in (named, *named.parents):
+        if path.is_symlink() and path.lstat().st_uid not in (os.geteuid(), 0):
+            raise DataNotPermitted(path, "this symbolic link belongs to another user", "Name the directory itself")
     try:
         directory.mkdir(mode=_OWNERS_DIRECTORY, parents=True, exist_ok=True)
         mode = directory.stat().st_mode
@@ -38,8 +42,6 @@ def prepare_directory(directory: Path) -> None:
 
 def _check_way(directory: Path, place: Path) -> None:
     """Refuse a place that others can exchange for one of theirs."""
-    if directory.is_symlink() and directory.lstat().st_uid not in (os.geteuid(), 0):
-        raise DataNotPermitted(directory, "this symbolic link belongs to another user", "Name the directory itself")
     for parent in place.parents:
         found = parent.stat()
         shared = found.st_mode & stat.S_IWOTH
