@@ -46,7 +46,7 @@ from nagaya.apiserver.storage.sqlite.loading import Loaded
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
 from nagaya.apiserver.storage.sqlite.migration import initialise, load_current, new_identity
-from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
+from nagaya.apiserver.storage.sqlite.wal import Finding, examine
 from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
 
@@ -229,7 +229,7 @@ def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None
         lost = f"revisions {revision + 1} to {mark.acknowledged} were acknowledged and are missing"
     if finding is not None:
         trusted = mark is not None and mark.exact
-        if lost or finding.doubt is Doubt.MIDDLE or (finding.doubt is Doubt.HEADER and not trusted):
+        if lost or finding.proven or not (finding.frame or trusted):
             raise CorruptData(files.log, f"{finding}{lost and ': '}{lost}", RESTORE)
     elif lost:
         missing = "the write-ahead log is cut off" if has_leftover_log(files) else "there is no write-ahead log"

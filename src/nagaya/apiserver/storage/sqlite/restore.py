@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,8 +38,6 @@ from nagaya.apiserver.storage.sqlite.opening import check_database, check_header
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
 from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
-
-_USELESS = "Nothing was changed. This backup cannot be used: restore another one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +72,18 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False,
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
     try:
         check_header(backup, writable=False)
+        with _at_work(files, "restore"):
+            if _present(files) and not force:
+                remedy = "Move it aside with --force, or choose another data directory"
+                raise DataExists(directory, "there is data in it already", remedy)
+            _discard(files)
+            return _replace(files, clock, lambda: _copy(files, backup, clock))
     except CorruptData as error:
-        raise CorruptData(backup, error.finding, _USELESS) from error
+        remedy = "Nothing was changed. This backup cannot be used: restore another one"
+        raise CorruptData(backup, error.finding, remedy) from error
     except ForeignData as error:
         remedy = "Nothing was changed. Name a file made by `nagaya backup`"
         raise ForeignData(backup, error.finding, remedy) from error
-    prepare_directory(directory)
-    lock = DataLock(files.lock)
-    try:
-        if _present(files) and not force:
-            remedy = "Move it aside with --force, or choose another data directory"
-            raise DataExists(directory, "there is data in it already", remedy)
-        _discard(files)
-        return _replace(files, clock, lambda: _copy(files, backup, clock))
-    except CorruptData as error:
-        raise CorruptData(backup, error.finding, _USELESS) from error
-    except OSError as error:
-        remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
-        raise DataNotPermitted(directory, f"the restore failed ({error.strerror})", remedy) from error
-    finally:
-        lock.release()
 
 
 def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvaged:
@@ -100,9 +91,7 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
     on it. Raises `DataRefused`; then everything is as it was.
     """
     files = Files(directory, key)
-    prepare_directory(directory)
-    lock = DataLock(files.lock)
-    try:
+    with _at_work(files, "salvage"):
         if not _present(files):
             if not files.restoring.exists():
                 raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
@@ -118,9 +107,18 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
             raise CorruptData(directory, "nothing in it is intact", remedy)
         restored = _replace(files, clock, lambda: _rebuild(files, intact, clock))
         return Salvaged(restored.objects, restored.revision, restored.moved_aside, intact.lost, intact.complete)
+
+
+@contextmanager
+def _at_work(files: Files, work: str) -> Iterator[None]:
+    """Nobody else works on the data meanwhile. Raises DataRefused for what the file system does not allow."""
+    prepare_directory(files.directory)
+    lock = DataLock(files.lock)
+    try:
+        yield
     except OSError as error:
         remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
-        raise DataNotPermitted(directory, f"the salvage failed ({error.strerror})", remedy) from error
+        raise DataNotPermitted(files.directory, f"the {work} failed ({error.strerror})", remedy) from error
     finally:
         lock.release()
 
