@@ -120,7 +120,7 @@ def test_messages_in_the_documentation_are_those_of_the_program(message: str) ->
     ]
     text = "\n".join(path.read_text() for path in sources if path.is_file())
 
-    pieces = re.split(r"\b(?:FOLDER|HOST:PORT|FILE|N)\b:?", message)
+    pieces = re.split(r"\b(?:FOLDER|HOST:PORT|FILE|DATE|N)\b:?", message)
     longest = max((piece.strip(": ") for piece in pieces), key=len)
     assert len(longest) > 3
     assert longest in text

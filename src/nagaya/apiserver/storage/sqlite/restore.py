@@ -72,7 +72,7 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False,
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
     try:
         check_header(backup, writable=False)
-        with _at_work(files, "restore"):
+        with _at_work(files, "the restore failed"):
             if _present(files) and not force:
                 remedy = "Move it aside with --force, or choose another data directory"
                 raise DataExists(directory, "there is data in it already", remedy)
@@ -91,7 +91,7 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
     on it. Raises `DataRefused`; then everything is as it was.
     """
     files = Files(directory, key)
-    with _at_work(files, "salvage"):
+    with _at_work(files, "the salvage failed"):
         if not _present(files):
             if not files.restoring.exists():
                 raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
@@ -110,7 +110,7 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
 
 
 @contextmanager
-def _at_work(files: Files, work: str) -> Iterator[None]:
+def _at_work(files: Files, finding: str) -> Iterator[None]:
     """Nobody else works on the data meanwhile. Raises DataRefused for what the file system does not allow."""
     prepare_directory(files.directory)
     lock = DataLock(files.lock)
@@ -118,7 +118,7 @@ def _at_work(files: Files, work: str) -> Iterator[None]:
         yield
     except OSError as error:
         remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
-        raise DataNotPermitted(files.directory, f"the {work} failed ({error.strerror})", remedy) from error
+        raise DataNotPermitted(files.directory, f"{finding} ({error.strerror})", remedy) from error
     finally:
         lock.release()
 
