@@ -223,6 +223,8 @@ def _move_aside(files: Files, clock: Clock) -> Path | None:
     present = _present(files)
     if not present:
         return None
+    if files.mark.exists():
+        synchronise(files.mark)  # a database that loses its log here must not look complete
     aside = files.directory / f"replaced-{clock.now():%Y%m%dT%H%M%S.%fZ}"
     aside.mkdir(mode=0o700)
     for path in present:
