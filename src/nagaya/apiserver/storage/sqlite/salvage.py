@@ -156,8 +156,9 @@ class _Reader:
         return max([*rows, self._compacted, 0 if self._mark is None else self._mark.acknowledged])
 
     def _is_complete(self, rows: Mapping[int, Row]) -> bool:
-        """Whether the digest proves it. Without the mark an earlier digest may be right, by what is lost."""
-        if self._mark is None or max([*rows, self._compacted]) < self._mark.acknowledged:
+        """Whether the digest proves it. Without the newest mark an earlier digest may be right, by what is lost."""
+        mark = self._mark
+        if mark is None or not mark.is_newest or max([*rows, self._compacted]) < mark.acknowledged:
             return False
         checks = [row.checksum for row in rows.values()]
         return any(added(seal(self._identity, each), *checks) in self._facts[DIGEST] for each in self._facts[COMPACTED])
