@@ -149,34 +149,25 @@ def _copy(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
 
 def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
     """A new database of the newest intact row of every key."""
-    newest: dict[tuple[str, str], int] = {}
-    for revision, row in sorted(intact.rows.items()):
-        newest[row.table, row.key] = revision
-    keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
-    path = files.database
+    rows = intact.rows
+    newest = {(row.table, row.key): revision for revision, row in sorted(rows.items())}
+    keys = keys_of(files, lambda: any(is_sealed(row.value) for row in rows.values()))
     events = [
-        Event(revision, table, key, Record(key, revision, value), None)
-        for (table, key), revision in sorted(newest.items(), key=lambda item: item[1])
-        if not (row := intact.rows[revision]).deleted
-        and (value := keys.open(path, table, key, revision, row.value)) is not None
+        Event(revision, row.table, row.key, Record(row.key, revision, value), None)
+        for revision, row in ((each, rows[each]) for each in sorted(newest.values()))
+        if not row.deleted and (value := keys.open(files.database, row.table, row.key, revision, row.value)) is not None
     ]
     try:
         create_database(files.restoring, identity=intact.identity)
-        connection = connect(files.restoring)
-        try:
-            loaded = load(connection, files.restoring, Retention(), clock, keys)
-            database = Database(connection, files.restoring, loaded)
-            database.commit(events, int(clock.now().timestamp()), intact.newest, ())
-            close_as_one_file(connection)
-        finally:
-            connection.close()
     except apsw.Error as error:
         raise open_failure(files.restoring, error) from error
-    return _make_ready(files, files.restoring, clock)
+    return _make_ready(files, files.restoring, clock, events, intact.newest)
 
 
-def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
-    """Check the copy as a start would, and let it continue at a revision nobody has seen."""
+def _make_ready(
+    files: Files, backup: Path, clock: Clock, salvaged: Sequence[Event] = (), newest: int = 0
+) -> tuple[Loaded, int]:
+    """Check the copy as a start would, add what was salvaged, and let it continue at a revision nobody has seen."""
     try:
         connection = connect(files.restoring)
         try:
@@ -184,10 +175,13 @@ def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
                 check_database(connection, backup, thorough=True)
                 keys = keys_of(files, partial(has_sealed, connection))
                 loaded = load_current(connection, backup, Retention(), clock, keys)
-            mark = read_mark(files.mark)
-            reserved = 0 if mark is None else mark.reserved
-            revision = unseen(max(loaded.contents.revision, _revision_of(files.database), reserved), clock)
-            Database(connection, backup, loaded).commit((), 0, revision, ())
+                mark = read_mark(files.mark)
+                reserved = 0 if mark is None else mark.reserved
+                revision = unseen(max(loaded.contents.revision, newest, _revision_of(files.database), reserved), clock)
+                written_at = int(clock.now().timestamp())
+                Database(connection, backup, loaded).commit(salvaged, written_at, revision, ())
+                if salvaged:
+                    loaded = load(connection, backup, Retention(), clock, keys)
             connection.execute("PRAGMA journal_mode = WAL")
             close_as_one_file(connection)
         finally:
