@@ -10,7 +10,7 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,14 +18,12 @@ from cryptography import x509
 
 from nagaya.pki import certificates, files, keys, kubeconfig
 from nagaya.pki.authority import CertificateAuthority
-from nagaya.pki.certificates import CertificateSpec, split_hosts
+from nagaya.pki.certificates import PAST, CertificateSpec, split_hosts
 from nagaya.pki.keys import PrivateKey
 from nagaya.pki.usages import Usage
 from nagaya.world import Clock
 
 _RENEW_BEFORE: Final = timedelta(days=30)
-_PAST: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""A moment before any at which this program runs. An authority that is made by a wrong clock is valid from then on."""
 _NAMES: Final = (
     "localhost",
     "kubernetes",
@@ -101,7 +99,7 @@ def _authority(folder: Path, clock: Clock) -> CertificateAuthority:
         except (OSError, ValueError) as error:
             remedy = "Put both files back from a backup: every client trusts this authority."
             raise ValueError(f"{certificate} and {key.name}: {error}. {remedy}") from error
-    made = CertificateAuthority.create("nagaya", clock, around=_PAST)
+    made = CertificateAuthority.create("nagaya", clock, around=PAST)
     # The key first: a certificate without its key would be taken for a damaged pair.
     files.write_atomically(key, made.key_pem)
     files.write_atomically(certificate, made.certificate_pem, 0o644)
@@ -114,9 +112,10 @@ def _check_clock(path: Path, authority: x509.Certificate, now: datetime) -> None
     if start <= now < end:
         return
     wrong = f"{(start - now).days} days behind its first" if now < start else f"{(now - end).days} days past its last"
-    remedy = "Nothing was changed. Set the clock (`timedatectl set-ntp true`) and start again"
-    if now >= end:
-        remedy += "; if it is right, move the folder away: every kubeconfig and token has to be replaced then"
+    remedy = (
+        "Nothing was changed. Set the clock (`timedatectl set-ntp true`) and start again; if it is right, move the "
+        "folder away: every kubeconfig and token has to be replaced then"
+    )
     raise ValueError(
         f"{path}: the authority is valid from {start:%Y-%m-%d} to {end:%Y-%m-%d}, and the clock of this machine says "
         f"{now:%Y-%m-%d %H:%M} UTC, {wrong} day. {remedy}."

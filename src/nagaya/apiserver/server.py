@@ -178,7 +178,11 @@ class ApiServer:
             except BaseException:
                 await store.close()
                 raise
-        await server._begin()
+        try:
+            await server._begin()
+        except BaseException:
+            await server.store.close()
+            raise
         return server
 
     async def _begin(self) -> None:

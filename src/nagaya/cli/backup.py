@@ -151,9 +151,9 @@ def _written(file: Path) -> Iterator[Path]:
     with _placed(file, "standard-output.db") as place:
         yield place
         if file == _STREAM:
-            with place.open("rb") as whole:
+            with place.open("rb") as whole, _copying("standard output does not take the backup"):
                 shutil.copyfileobj(whole, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+                sys.stdout.buffer.flush()
 
 
 @contextmanager
@@ -161,9 +161,20 @@ def _read(file: Path) -> Iterator[Path]:
     """Where the backup is: a stream is read to its end first, so that it can be checked before anything is touched."""
     with _placed(file, "standard-input.db") as place:
         if file == _STREAM:
-            with place.open("wb") as whole:
+            with _copying(f"{place.parent} does not take the backup"), place.open("wb") as whole:
                 shutil.copyfileobj(sys.stdin.buffer, whole)
         yield place
+
+
+@contextmanager
+def _copying(finding: str) -> Iterator[None]:
+    """Report what ends a copy, but for a reader that has gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"{finding}: {error.strerror}. Nothing was changed.") from error
 
 
 @contextmanager

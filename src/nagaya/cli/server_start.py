@@ -10,6 +10,7 @@ import contextlib
 import errno
 import socket
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,6 +18,7 @@ import click
 
 from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.conversion.proxmox.in_process import IN_PROCESS
+from nagaya.apiserver.meta.status import ApiError
 from nagaya.apiserver.server import ApiServer, Config, bind
 from nagaya.apiserver.storage import DataInUse, DataRefused, StorageFailure
 from nagaya.apiserver.storage.sqlite.layout import Files
@@ -126,4 +128,7 @@ def _start_problem(data_dir: Path, error: Exception) -> str:
         return f"cannot use {named}: {error.strerror or error}. Choose another place with --data-dir."
     if isinstance(error, DataRefused | StorageFailure | ValueError):
         return f"{str(error).rstrip('.')}."
+    if isinstance(error, ApiError) and error.code == HTTPStatus.SERVICE_UNAVAILABLE:
+        # The objects that every server has could not be written, such as on a full disk.
+        return f"the server cannot start: {str(error).removeprefix('nothing was changed: ').rstrip('.')}."
     raise error

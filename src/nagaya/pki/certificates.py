@@ -6,7 +6,7 @@ import hashlib
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -20,6 +20,8 @@ from nagaya.pki.usages import Usage
 # Clocks differ between machines: a certificate that is valid from this very second is refused by whoever is a little
 # behind.
 BACKDATE: Final = timedelta(minutes=5)
+PAST: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""A moment before any at which this program runs. An authority that is made by a wrong clock is valid from then on."""
 AUTHORITY_VALIDITY: Final = timedelta(days=3650)
 LEAF_VALIDITY: Final = timedelta(days=365)
 LARGEST: Final = 128 << 10

@@ -72,12 +72,12 @@ def write_atomically(path: Path, content: bytes, mode: int = PRIVATE, group: int
         with contextlib.suppress(FileNotFoundError):
             beside.unlink()
         raise
-    _remember_directory(path.parent)
+    synchronise(path.parent)
 
 
-def _remember_directory(directory: Path) -> None:
-    """Make the move itself survive a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def synchronise(path: Path) -> None:
+    """Wait until a file, or the names in a directory, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -11,16 +12,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from nagaya.apiserver.server import ApiServer, Config
-from nagaya.apiserver.storage import ANY, DataRefused, StorageFailure, Store, open_store
+from nagaya.apiserver.storage import (
+    ANY,
+    DataRefused,
+    StorageFailure,
+    Store,
+    backup_directory,
+    open_store,
+    restore,
+    salvage,
+)
+from nagaya.cli import server_start
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.insight.checkup import management
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ServerError, ServiceUnavailable
 from nagaya.world import SystemClock
+from support.thoroughness import choose
 from support.waiting import eventually
+from unit.apiserver.storage.sqlite.test_rows import old_database
 
 
 @pytest.fixture
@@ -94,6 +108,104 @@ async def test_closing_and_starting_on_a_full_disk_keeps_everything(small_disk: 
     assert store.count("configmaps") == 50
     await put(store, "more", 10)
     await store.close()
+
+
+def leave(disk: Path, kibibytes: int) -> Path:
+    """Fill a disk up to some space. Returns what to remove."""
+    filler = disk / "filler"
+    fill(filler)
+    os.truncate(filler, max(0, filler.stat().st_size - kibibytes * 1024))
+    return filler
+
+
+async def test_a_first_start_without_enough_space_says_so_and_can_be_repeated(small_disk: Path) -> None:
+    kibibytes = outcome = 0
+    while outcome == 0:
+        directory, filler = small_disk / f"{kibibytes}", leave(small_disk, kibibytes)
+        try:
+            store = await open_store(directory, SystemClock())
+        except (DataRefused, OSError) as error:
+            assert "the disk is full" in str(error) or "No space left" in str(error), kibibytes
+        else:
+            outcome = kibibytes
+            await store.close()
+        os.unlink(filler)
+        store = await open_store(directory, SystemClock())
+        await put(store, "a", 10)
+        await store.close()
+        shutil.rmtree(directory)
+        kibibytes += choose(8, 4)
+    assert outcome > 50
+
+
+@pytest.mark.parametrize("way", ["restore", "salvage"])
+async def test_a_restore_without_enough_space_changes_nothing(small_disk: Path, tmp_path: Path, way: str) -> None:
+    directory = small_disk / "data"
+    store = await open_store(directory, SystemClock())
+    for number in range(10):
+        await put(store, f"{number}", 20_000)
+    await store.backup(tmp_path / "backup.db")
+    await store.close()
+    data = [directory / name for name in ("state.db", "state.mark", "state.key")]
+    before = [path.read_bytes() for path in data]
+    kibibytes, outcome = 0, None
+    while outcome is None:
+        filler = leave(small_disk, kibibytes)
+        try:
+            if way == "restore":
+                outcome = restore(tmp_path / "backup.db", directory, SystemClock(), force=True)
+            else:
+                outcome = salvage(directory, SystemClock())
+        except DataRefused as error:
+            assert "the disk is full" in str(error) or "Check the space" in str(error), kibibytes
+            assert [path.read_bytes() for path in data] == before
+            kibibytes += choose(32, 8)
+        os.unlink(filler)
+    assert kibibytes > 100
+    assert outcome.objects == 10
+    store = await open_store(directory, SystemClock(), check=True)
+    assert store.count("configmaps") == 10
+    await store.close()
+
+
+async def test_an_encryption_without_enough_space_can_be_repeated(small_disk: Path) -> None:
+    directory, kibibytes, outcome = small_disk / "data", 0, None
+    old_database(directory / "state.db")
+    while outcome is None:
+        filler = leave(small_disk, kibibytes)
+        try:
+            store = outcome = await open_store(directory, SystemClock())
+        except (DataRefused, OSError) as error:
+            assert "the disk is full" in str(error) or "No space left" in str(error), kibibytes
+            kibibytes += choose(16, 4)
+            os.unlink(filler)
+    assert kibibytes > 50
+    assert (store.count("secrets"), store.count("configmaps")) == (1, 1)
+    await store.close()
+
+
+async def test_a_server_that_cannot_make_what_each_has_says_so(small_disk: Path) -> None:
+    leave(small_disk, 150)
+    with pytest.raises(click.ClickException, match=r"state\.db: the disk is full\. Free space") as refused:
+        await server_start.start(small_disk / "data", ("127.0.0.1", 0), None)
+    assert "nothing was changed" not in refused.value.message
+    os.unlink(small_disk / "filler")
+    server, sock = await server_start.start(small_disk / "data", ("127.0.0.1", 0), None)
+    sock.close()
+    await server.stop()
+
+
+async def test_data_on_a_disk_that_is_read_only_can_be_backed_up(small_disk: Path, tmp_path: Path) -> None:
+    store = await open_store(small_disk / "data", SystemClock())
+    await put(store, "a", 10)
+    await store.close()
+    await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    backup_directory(small_disk / "data", tmp_path / "backup.db")
+    with pytest.raises(DataRefused, match="its file system is read-only"):
+        await open_store(small_disk / "data", SystemClock())
+    (tmp_path / "new").mkdir(mode=0o700)
+    shutil.copy(small_disk / "data" / "state.key", tmp_path / "new")
+    assert restore(tmp_path / "backup.db", tmp_path / "new", SystemClock()).objects == 1
 
 
 async def test_a_backup_without_room_leaves_the_data_and_no_half_file(small_disk: Path, tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import stat
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from nagaya.apiserver.storage import ANY, open_store
@@ -47,6 +50,21 @@ async def test_a_backup_to_standard_output_is_nothing_but_the_backup(tmp_path: P
     refused = CliRunner().invoke(backup, ["-", f"--data-dir={tmp_path}", "-o", "json"])
     assert (refused.exit_code, refused.stdout_bytes) == (2, b"")
     assert "name a file, or leave it out" in refused.stderr
+
+
+async def test_a_stream_without_space_is_reported_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copyfileobj(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    await filled(tmp_path / "data")
+    monkeypatch.setattr(shutil, "copyfileobj", copyfileobj)
+    for command, finding in ((backup, "standard output does not take"), (restore, "does not take the backup")):
+        done = CliRunner().invoke(command, ["-", f"--data-dir={tmp_path / 'data'}"], input=b"x")
+        assert done.exit_code == 1
+        assert finding in done.stderr
+        assert done.stderr.endswith("No space left on device. Nothing was changed.\n")
 
 
 def test_nothing_is_written_to_standard_output_if_there_is_no_backup(tmp_path: Path) -> None:

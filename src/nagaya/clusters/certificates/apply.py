@@ -26,6 +26,7 @@ from nagaya.clusters.owners import Owners
 from nagaya.kube.api import Api
 from nagaya.kube.errors import AlreadyExists, NotFound
 from nagaya.kube.tenant_secrets import TENANT_SECRETS, VALUE, TenantSecret
+from nagaya.pki.certificates import PAST
 from nagaya.pki.key_pair import KeyPair
 from nagaya.pki.keys import KeyAlgorithm
 from nagaya.pki.kubeadm import authorities
@@ -91,7 +92,7 @@ async def _new_pair(keys: Keys, purpose: Purpose, wanted: Wanted, clock: Clock) 
     key = await keys.key(wanted.algorithm)
     if purpose is Purpose.SERVICE_ACCOUNTS:
         return KeyPair.of_service_accounts(key)
-    made = new_authority(_ENTRIES[purpose], Inputs(authority_validity=wanted.validity), key, clock)
+    made = new_authority(_ENTRIES[purpose], Inputs(authority_validity=wanted.validity), key, clock, PAST)
     return KeyPair.of(made.certificate, made.key)
 
 

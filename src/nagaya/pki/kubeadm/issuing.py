@@ -5,6 +5,8 @@ Keys are handed in, because making an RSA key takes long enough to be done elsew
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from nagaya.pki import kubeconfig
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.key_pair import KeyPair
@@ -17,9 +19,12 @@ from nagaya.pki.kubeconfig import ClientCertificate
 from nagaya.world import Clock
 
 
-def new_authority(authority: Authority, inputs: Inputs, key: PrivateKey, clock: Clock) -> CertificateAuthority:
-    """A new authority, which signs itself."""
-    return CertificateAuthority.create(authority.common_name, clock, key, validity=inputs.authority_validity)
+def new_authority(
+    authority: Authority, inputs: Inputs, key: PrivateKey, clock: Clock, around: datetime | None = None
+) -> CertificateAuthority:
+    """A new authority, which signs itself. It is valid from `around` on, whatever the clock says."""
+    validity = inputs.authority_validity
+    return CertificateAuthority.create(authority.common_name, clock, key, validity=validity, around=around)
 
 
 def new_leaf(leaf: Leaf, signer: CertificateAuthority, inputs: Inputs, key: PrivateKey, clock: Clock) -> KeyPair:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -28,13 +30,21 @@ from nagaya.kube.key import Key
 from nagaya.kube.patches import Merge
 from nagaya.kube.tenant_secrets import CLUSTER_LABEL, TENANT_SECRETS
 from nagaya.kube.transport import Answer, Call
+from nagaya.pki import certificates
 from nagaya.pki.keys import KeyAlgorithm
-from nagaya.world import World
+from nagaya.world import SystemClock, World
 from support.certificates import CONTROL_PLANE, PAIR, QuickKeys, encoded
 
 HARBOUR = Key("default", "harbour")
 WANTED = Wanted(algorithm=KeyAlgorithm.ECDSA_P256)
 ENDPOINT = Endpoint(host="10.0.0.1", port=6443)
+
+
+class Ahead(SystemClock):
+    """Runs 370 days ahead."""
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(days=370)
 
 
 class Counting(InProcessTransport):
@@ -125,6 +135,18 @@ async def test_authorities_are_made_as_upstream_makes_them_and_then_left_alone(h
     assert again == after
     assert here.transport.calls == [], "what was written once is not even asked for"
     assert len(here.keys.asked) == 4
+
+
+async def test_a_clock_that_is_ahead_makes_authorities_that_are_good_when_it_is_right_again(here: Here) -> None:
+    now, here.world = here.world.clock.now(), World(clock=Ahead())
+    await here.reconcile()
+    await here.settled()
+    await here.reconcile_kubeconfig()
+    authorities = (Purpose.CLUSTER_AUTHORITY, Purpose.ETCD_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY)
+    texts = [base64.b64decode((await here.get(each)).data["tls.crt"]) for each in authorities]
+    kubeconfig = read(base64.b64decode((await here.get(Purpose.KUBECONFIG)).data["value"]))
+    for certificate in (kubeconfig.certificate, *(certificates.load(each)[0] for each in texts)):
+        assert certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 async def test_whoever_is_first_wins_and_the_others_take_theirs(here: Here) -> None:

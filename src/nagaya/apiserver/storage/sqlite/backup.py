@@ -15,15 +15,13 @@ import apsw
 from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataRefused, ForeignData, StorageFailure
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import synchronise
 from nagaya.apiserver.storage.sqlite.layout import APPLICATION_ID, Files
 from nagaya.apiserver.storage.sqlite.loading import load
 from nagaya.apiserver.storage.sqlite.mark import Marked, read_mark
-from nagaya.apiserver.storage.sqlite.migration import migrate
 from nagaya.apiserver.storage.sqlite.opening import check_database
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import SystemClock
 
-_OWNER_ONLY = 0o600
 _BUSY_MILLISECONDS = 5000
 
 
@@ -45,7 +43,7 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:
         mark = read_mark(source.with_name("state.mark"))  # first: the copy holds all that it names, and maybe more
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         _vacuum_into(source, partial)
         _verify(partial, mark)
         synchronise(partial)
@@ -62,8 +60,12 @@ def copy_database(source: Path, destination: Path, *, overwrite: bool = False) -
 
 
 def _vacuum_into(source: Path, partial: Path) -> None:
+    name, flags = str(source), apsw.SQLITE_OPEN_READONLY
+    if not os.access(source.parent, os.W_OK) and not source.with_name(f"{source.name}-wal").exists():
+        # SQLite would make a log first. Where it cannot, nobody can write either.
+        name, flags = f"{source.resolve().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     try:
-        connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(name, flags=flags)
     except apsw.Error as error:
         raise open_failure(source, error) from error
     try:
@@ -81,7 +83,6 @@ def _verify(partial: Path, mark: Marked | None) -> None:
     try:
         with reading(partial):
             check_database(connection, partial, thorough=True)
-            migrate(connection, partial)
             contents = load(connection, partial, Retention(), SystemClock()).contents
         if mark is not None and contents.revision < mark.acknowledged:
             finding = f"it ends at revision {contents.revision}, but {mark.acknowledged} was acknowledged"

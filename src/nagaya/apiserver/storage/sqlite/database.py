@@ -60,6 +60,29 @@ def connect(path: Path, vfs: str | None = None) -> apsw.Connection:
     return connection
 
 
+def close_as_one_file(connection: apsw.Connection) -> None:
+    """Move the whole log into the database and remove it. Raises what prevents that: closing alone does not."""
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """All or nothing. The error that ends it is the one that is raised, also if SQLite has already rolled back."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with contextlib.suppress(apsw.Error):  # a failing disk may not even let it be undone
+                connection.execute("ROLLBACK")
+        raise
+
+
 class Database:
     """A log of events on disk. Not for two threads at once."""
 
@@ -159,8 +182,7 @@ class Database:
         try:
             if self._suspect:
                 self._recover()
-            self.empty_log()
-            self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            close_as_one_file(self._connection)
             self.settle()
         finally:
             self.abandon()
@@ -181,17 +203,13 @@ class Database:
         if self._suspect:
             self._recover()
         connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        self._suspect = True
         try:
-            yield connection
-            connection.execute("COMMIT")
+            with transaction(connection):
+                self._suspect = True
+                yield connection
         except BaseException as error:
             limit = connection.system_errno in (errno.EDQUOT, errno.EFBIG) and isinstance(error, apsw.IOError)
-            if connection.in_transaction:
-                with contextlib.suppress(apsw.Error):  # a failing disk may not even let it be undone
-                    connection.execute("ROLLBACK")
-            self._untrusted = not isinstance(error, apsw.FullError) or connection.in_transaction
+            self._untrusted = self._suspect and (not isinstance(error, apsw.FullError) or connection.in_transaction)
             if limit:  # SQLite knows only one errno of a disk that is full
                 raise apsw.FullError(str(error)) from error
             raise
@@ -224,8 +242,7 @@ class Database:
         value: bytes | None = event.result.value
         if deleted and event.previous is not None and value is event.previous.value:
             value = None
-        if value is not None:
-            value = self._keys.seal(event.table, key, revision, value)
+        value = self._keys.seal(event.table, key, revision, value)
         check = checksum(self._identity, event.table, revision, key, deleted, written_at, value)
         return revision, number, key, deleted, written_at, check, value
 

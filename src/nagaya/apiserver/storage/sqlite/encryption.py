@@ -54,17 +54,17 @@ class Keys:
         self._ciphers = {blake2b(key, digest_size=8, person=b"nagaya-key").digest(): AESGCM(key) for key in keys}
         self._first = next(iter(self._ciphers))
 
-    def seal(self, table: str, key: str, revision: int, value: bytes) -> bytes:
+    def seal(self, table: str, key: str, revision: int, value: bytes | None) -> bytes | None:
         """What to store of a value."""
-        if table not in SEALED:
+        if value is None or table not in SEALED:
             return value
         nonce = os.urandom(12)
         encrypted = self._ciphers[self._first].encrypt(nonce, value, _place(table, key, revision))
         return FORMAT + self._first + nonce + encrypted
 
-    def open(self, path: Path, table: str, key: str, revision: int, stored: bytes) -> bytes:
+    def open(self, path: Path, table: str, key: str, revision: int, stored: bytes | None) -> bytes | None:
         """The value of what is stored in a file. Raises DataRefused."""
-        if not is_sealed(stored):
+        if stored is None or not stored.startswith(FORMAT):
             return stored
         cipher = self._ciphers.get(stored[_ID])
         if cipher is None:
@@ -78,9 +78,9 @@ class Keys:
             finding = f"row {revision} ({table} {key!r}) is damaged: it is not what was encrypted for this place"
             raise CorruptData(path, finding, RESTORE) from error
 
-    def wrote(self, table: str, stored: bytes) -> bool:
-        """Whether what is stored needs not be encrypted anew."""
-        return table not in SEALED or (is_sealed(stored) and stored[_ID] == self._first)
+    def wrote(self, table: str, stored: bytes | None) -> bool:
+        """Whether what is stored need not be encrypted anew."""
+        return stored is None or table not in SEALED or stored[: _ID.stop] == FORMAT + self._first
 
 
 def is_sealed(stored: bytes | None) -> bool:

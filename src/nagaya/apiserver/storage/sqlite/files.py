@@ -1,4 +1,4 @@
-"""The files of a store on the file system: whose they are, and when they are on the disk."""
+"""The files of a store on the file system: whose they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from nagaya.apiserver.storage.errors import DataNotPermitted
 from nagaya.pki.files import NotPrivate, keep_private
 
-OWNER_ONLY = 0o600
 _OWNERS_DIRECTORY = 0o700
 
 
@@ -17,6 +16,10 @@ def prepare_directory(directory: Path) -> None:
     """Make a directory that only its owner can enter. One that is there is closed to others, and refused if they can
     have put files in it.
     """
+    named = directory.absolute()
+    for path in (named, *named.parents):
+        if path.is_symlink() and path.lstat().st_uid not in (os.geteuid(), 0):
+            raise DataNotPermitted(path, "this symbolic link belongs to another user", "Name the directory itself")
     try:
         directory.mkdir(mode=_OWNERS_DIRECTORY, parents=True, exist_ok=True)
         mode = directory.stat().st_mode
@@ -39,8 +42,6 @@ def prepare_directory(directory: Path) -> None:
 
 def _check_way(directory: Path, place: Path) -> None:
     """Refuse a place that others can exchange for one of theirs."""
-    if directory.is_symlink() and directory.lstat().st_uid not in (os.geteuid(), 0):
-        raise DataNotPermitted(directory, "this symbolic link belongs to another user", "Name the directory itself")
     for parent in place.parents:
         found = parent.stat()
         shared = found.st_mode & stat.S_IWOTH
@@ -49,15 +50,6 @@ def _check_way(directory: Path, place: Path) -> None:
         if shared and not found.st_mode & stat.S_ISVTX:
             remedy = f"Choose another data directory, or run `chmod go-w {parent}`"
             raise DataNotPermitted(directory, f"other users can exchange it, as they can write to {parent}", remedy)
-
-
-def synchronise(path: Path) -> None:
-    """Wait until a file or the names in a directory are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def close_to_others(path: Path) -> None:

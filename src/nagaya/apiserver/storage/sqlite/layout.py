@@ -11,13 +11,17 @@ and of the facts: rows that are missing, or there again, are noticed too.
 
 from __future__ import annotations
 
+import zlib
+from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from nagaya.pki.certificates import PAST
+from nagaya.world import Clock
+
 APPLICATION_ID: Final = 0x4E616779  # "Nagy", at a fixed place in the file's header
 SCHEMA_VERSION: Final = 3
-UNENCRYPTED: Final = 2
 OLDEST_SCHEMA: Final = 1  # that is still read, and brought up to date
 
 PAGE_SIZE: Final = 4096
@@ -64,10 +68,21 @@ class Files:
         )
 
 
+def unseen(revision: int, clock: Clock) -> int:
+    """A revision that no client has seen, if it is not sure that this one is the newest: far beyond it, and beyond what
+    the same data was continued at before, as no server makes a write in every microsecond.
+    """
+    return max(revision + REVISION_STEP, (clock.now() - PAST) // timedelta(microseconds=1))
+
+
 def checksum(
     identity: int, table: str, revision: int, key: str, deleted: int, written_at: int, value: bytes | None
 ) -> int:
-    """Tells a row from a damaged one: SQLite itself does not notice a flipped bit inside a value."""
+    """Tells a row from a damaged one: SQLite itself does not notice a flipped bit inside a value. Databases of schema 1
+    have no identity, and checksums that cover neither the table nor the database.
+    """
+    if not identity:
+        return zlib.crc32(value or b"", zlib.crc32(f"{revision} {key}".encode()))
     head = f"{identity} {revision} {deleted:d} {written_at} {len(table)} {len(key)} {value is None:d} {table}{key}"
     return _number(head.encode() + (value or b""))
 

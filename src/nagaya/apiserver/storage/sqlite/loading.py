@@ -19,7 +19,7 @@ from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
 from nagaya.apiserver.storage.sqlite.encryption import SEALED, Keys, is_sealed
 from nagaya.apiserver.storage.sqlite.failures import RESTORE
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, IDENTITY, UNENCRYPTED, added, checksum, seal
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, DIGEST, IDENTITY, SCHEMA_VERSION, added, checksum, seal
 from nagaya.apiserver.storage.table import Table
 from nagaya.world import Clock
 
@@ -47,7 +47,7 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     digest: int
     keys: Keys | None
     stale: list[int]
-    """Rows that are to be encrypted anew."""
+    """Rows that an earlier schema or another key wrote."""
     written_at: int
     """When the newest row was written, in seconds since 1970; 0 if there is none."""
 
@@ -58,11 +58,11 @@ def load(
     """Read everything. Raises `CorruptData` at the first row that is not what was written, and if any is missing.
     Without keys, what is encrypted stays so: enough to see whether all is there.
     """
-    encrypted = (connection.execute("PRAGMA user_version").get or 0) > UNENCRYPTED
+    schema = connection.execute("PRAGMA user_version").get
     facts: dict[str, int] = dict(connection.execute("SELECT name, value FROM facts"))
-    if missing := {COMPACTED, IDENTITY, DIGEST} - facts.keys():
+    if missing := {COMPACTED, *((IDENTITY, DIGEST) if schema > 1 else ())} - facts.keys():
         raise CorruptData(path, f"it lacks the fact {', '.join(sorted(missing))}", RESTORE)
-    compacted, identity = facts[COMPACTED], facts[IDENTITY]
+    compacted, identity = facts[COMPACTED], facts[IDENTITY] if schema > 1 else 0
     digest = seal(identity, compacted)
     contents = Contents(retention, max(FIRST_REVISION, compacted), compacted)
     names: dict[int, str] = dict(connection.execute("SELECT id, name FROM tables"))
@@ -80,14 +80,14 @@ def load(
             raise CorruptData(path, f"row {revision} ({names.get(number)} {key!r}) is damaged", RESTORE)
         digest = added(digest, check)
         newest = written_at
-        if value is not None and (table.name in SEALED or is_sealed(value)):
-            if encrypted and not is_sealed(value):
-                finding = f"row {revision} ({table.name} {key!r}) is damaged: it should be encrypted"
-                raise CorruptData(path, finding, RESTORE)
-            if keys is not None:
-                if not keys.wrote(table.name, value):
-                    stale.append(revision)
-                value = keys.open(path, table.name, key, revision, value)
+        if schema == SCHEMA_VERSION and value is not None and table.name in SEALED and not is_sealed(value):
+            raise CorruptData(
+                path, f"row {revision} ({table.name} {key!r}) is damaged: it should be encrypted", RESTORE
+            )
+        if keys is not None:
+            if not identity or not keys.wrote(table.name, value):
+                stale.append(revision)
+            value = keys.open(path, table.name, key, revision, value)
         previous = table.records.get(key)
         if previous is not None:
             key = previous.key
@@ -113,7 +113,7 @@ def load(
         contents.history.append(event)
         contents.history.mark(revision, ages.monotonic(written_at))
         contents.revision = revision
-    if digest != facts[DIGEST]:
+    if identity and digest != facts[DIGEST]:
         raise CorruptData(path, "rows that were written are missing from it, or removed ones are there again", RESTORE)
     for table in tables.values():
         table.keys.extend(sorted(table.records))

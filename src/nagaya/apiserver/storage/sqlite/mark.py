@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from nagaya.apiserver.storage.errors import DataNotPermitted
-from nagaya.apiserver.storage.sqlite.files import synchronise
+from nagaya.pki.files import synchronise
 
 BLOCK = 10_000
 """Revisions that are reserved at once."""
@@ -36,6 +37,8 @@ class Marked(msgspec.Struct, frozen=True):
     reserved: int
     acknowledged: int
     boot: str = ""
+    is_newest: bool = True
+    """Whether the other copy is intact too. Otherwise that one may have been newer."""
 
     @property
     def exact(self) -> bool:
@@ -56,7 +59,8 @@ def read_mark(path: Path) -> Marked | None:
     intact = [mark for mark in found if mark is not None]
     if len(intact) < len(found):
         _LOG.warning("%s: %d of %d copies are damaged", path, len(found) - len(intact), len(found))
-    return max(intact, key=lambda mark: (mark.reserved, mark.acknowledged), default=None)
+    newest = max(intact, key=lambda mark: (mark.reserved, mark.acknowledged), default=None)
+    return newest if len(intact) == len(found) or newest is None else replace(newest, is_newest=False)
 
 
 class Mark:

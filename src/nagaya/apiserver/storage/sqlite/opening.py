@@ -27,26 +27,27 @@ from nagaya.apiserver.storage.errors import (
     NewerData,
 )
 from nagaya.apiserver.storage.history import Retention
-from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect, transaction
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import RESTORE, open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, close_to_others, prepare_directory, synchronise
+from nagaya.apiserver.storage.sqlite.files import close_to_others, prepare_directory
 from nagaya.apiserver.storage.sqlite.layout import (
     APPLICATION_ID,
     COMPACTED,
     IDENTITY,
     OLDEST_SCHEMA,
     PAGE_SIZE,
-    REVISION_STEP,
     SCHEMA,
     SCHEMA_VERSION,
     Files,
+    unseen,
 )
-from nagaya.apiserver.storage.sqlite.loading import Loaded, load
+from nagaya.apiserver.storage.sqlite.loading import Loaded
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, Marked, read_mark
-from nagaya.apiserver.storage.sqlite.migration import encrypt, initialise, migrate, scrub
-from nagaya.apiserver.storage.sqlite.wal import Doubt, Finding, examine
+from nagaya.apiserver.storage.sqlite.migration import initialise, load_current, new_identity
+from nagaya.apiserver.storage.sqlite.wal import Finding, examine
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
 
 _MAGIC = b"SQLite format 3\x00"
@@ -112,15 +113,16 @@ def check_header(path: Path, *, writable: bool = True) -> None:
 
 def create_database(path: Path, vfs: str | None = None, identity: int = 0) -> None:
     """Make an empty database."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+    connection = connect(path, vfs)
     try:
         pragmas = f"PRAGMA page_size = {PAGE_SIZE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"
         connection.execute(pragmas)
-        with connection:
+        with transaction(connection):
             connection.execute(SCHEMA)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            initialise(connection, identity=identity)
+            initialise(connection, identity or new_identity())
+        close_as_one_file(connection)
     finally:
         connection.close()
 
@@ -172,16 +174,14 @@ def _connect_and_load(
             with reading(path):
                 _check_ending(connection, files, mark, finding)
                 check_database(connection, path, thorough=check or unclean)
-                migrated = migrate(connection, path, 0 if mark is None else mark.identity)
+                had_mark = mark is not None or connection.execute("PRAGMA user_version").get > OLDEST_SCHEMA
                 keys = keys_of(files, partial(has_sealed, connection))
-                loaded = load(connection, path, retention, clock, keys)
-                if encrypt(connection, loaded):
-                    loaded = load(connection, path, retention, clock, keys)
-                scrub(connection, path)
+                identity = 0 if mark is None else mark.identity
+                loaded = load_current(connection, path, retention, clock, keys, identity)
             _check_clock(path, loaded.written_at, clock)
             revision = loaded.contents.revision
-            if mark is not None or not migrated:
-                revision = _next_revision(files, revision, mark, unclean)
+            if had_mark:
+                revision = _next_revision(files, revision, mark, unclean, clock)
             database = Database(connection, path, loaded, vfs)
             _begin(database, files, loaded, revision, mark)
             return database, loaded
@@ -229,25 +229,22 @@ def _check_ending(connection: apsw.Connection, files: Files, mark: Marked | None
         lost = f"revisions {revision + 1} to {mark.acknowledged} were acknowledged and are missing"
     if finding is not None:
         trusted = mark is not None and mark.exact
-        if lost or finding.doubt is Doubt.MIDDLE or (finding.doubt is Doubt.HEADER and not trusted):
+        if lost or finding.proven or not (finding.frame or trusted):
             raise CorruptData(files.log, f"{finding}{lost and ': '}{lost}", RESTORE)
     elif lost:
         missing = "the write-ahead log is cut off" if has_leftover_log(files) else "there is no write-ahead log"
         raise CorruptData(files.database, f"{lost}: {missing}, or this is an older copy", RESTORE)
 
 
-def _next_revision(files: Files, revision: int, mark: Marked | None, unclean: bool) -> int:
+def _next_revision(files: Files, revision: int, mark: Marked | None, unclean: bool, clock: Clock) -> int:
     """The revision after which to continue: the newest, or where nobody can have been before if that is not sure."""
     if mark is None or mark.reserved < revision:
         if mark is None and revision == FIRST_REVISION:
             return revision
-        _LOG.warning(
-            "%s is %s: revisions continue above %d, and clients list again",
-            files.mark,
-            "missing or damaged" if mark is None else "older than the database",
-            revision + REVISION_STEP,
-        )
-        return revision + REVISION_STEP
+        finding = "missing or damaged" if mark is None else "older than the database"
+        revision = unseen(revision, clock)
+        _LOG.warning("%s is %s: revisions continue above %d, and clients list again", files.mark, finding, revision)
+        return revision
     if unclean and not mark.exact:
         _LOG.info("%s: after a power cut, revisions continue above %d", files.database, mark.reserved)
         return mark.reserved

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,20 +25,19 @@ from nagaya.apiserver.storage.errors import CorruptData, DataExists, DataNotPerm
 from nagaya.apiserver.storage.event import Event
 from nagaya.apiserver.storage.history import Retention
 from nagaya.apiserver.storage.record import Record
-from nagaya.apiserver.storage.sqlite.database import Database, connect
+from nagaya.apiserver.storage.sqlite.database import Database, close_as_one_file, connect
 from nagaya.apiserver.storage.sqlite.encryption import has_sealed, is_sealed, keys_of
 from nagaya.apiserver.storage.sqlite.failures import open_failure, reading
-from nagaya.apiserver.storage.sqlite.files import OWNER_ONLY, prepare_directory, synchronise
-from nagaya.apiserver.storage.sqlite.layout import COMPACTED, REVISION_STEP, Files
+from nagaya.apiserver.storage.sqlite.files import prepare_directory
+from nagaya.apiserver.storage.sqlite.layout import COMPACTED, Files, unseen
 from nagaya.apiserver.storage.sqlite.loading import Loaded, load
 from nagaya.apiserver.storage.sqlite.lock import DataLock
 from nagaya.apiserver.storage.sqlite.mark import Mark, read_mark
-from nagaya.apiserver.storage.sqlite.migration import migrate
+from nagaya.apiserver.storage.sqlite.migration import load_current
 from nagaya.apiserver.storage.sqlite.opening import check_database, check_header, create_database, has_leftover_log
 from nagaya.apiserver.storage.sqlite.salvage import Intact, read_intact
+from nagaya.pki.files import PRIVATE, synchronise
 from nagaya.world import Clock
-
-_USELESS = "Nothing was changed. This backup cannot be used: restore another one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +72,18 @@ def restore(backup: Path, directory: Path, clock: Clock, *, force: bool = False,
         raise ForeignData(backup, finding, "Make a backup of it with `nagaya backup` and restore that")
     try:
         check_header(backup, writable=False)
+        with _at_work(files, "the restore failed"):
+            if _present(files) and not force:
+                remedy = "Move it aside with --force, or choose another data directory"
+                raise DataExists(directory, "there is data in it already", remedy)
+            _discard(files)
+            return _replace(files, clock, lambda: _copy(files, backup, clock))
     except CorruptData as error:
-        raise CorruptData(backup, error.finding, _USELESS) from error
+        remedy = "Nothing was changed. This backup cannot be used: restore another one"
+        raise CorruptData(backup, error.finding, remedy) from error
     except ForeignData as error:
         remedy = "Nothing was changed. Name a file made by `nagaya backup`"
         raise ForeignData(backup, error.finding, remedy) from error
-    prepare_directory(directory)
-    lock = DataLock(files.lock)
-    try:
-        if _present(files) and not force:
-            remedy = "Move it aside with --force, or choose another data directory"
-            raise DataExists(directory, "there is data in it already", remedy)
-        _discard(files)
-        return _replace(files, clock, lambda: _copy(files, backup, clock))
-    except CorruptData as error:
-        raise CorruptData(backup, error.finding, _USELESS) from error
-    except OSError as error:
-        remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
-        raise DataNotPermitted(directory, f"the restore failed ({error.strerror})", remedy) from error
-    finally:
-        lock.release()
 
 
 def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvaged:
@@ -99,9 +91,7 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
     on it. Raises `DataRefused`; then everything is as it was.
     """
     files = Files(directory, key)
-    prepare_directory(directory)
-    lock = DataLock(files.lock)
-    try:
+    with _at_work(files, "the salvage failed"):
         if not _present(files):
             if not files.restoring.exists():
                 raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
@@ -117,9 +107,18 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
             raise CorruptData(directory, "nothing in it is intact", remedy)
         restored = _replace(files, clock, lambda: _rebuild(files, intact, clock))
         return Salvaged(restored.objects, restored.revision, restored.moved_aside, intact.lost, intact.complete)
+
+
+@contextmanager
+def _at_work(files: Files, finding: str) -> Iterator[None]:
+    """Nobody else works on the data meanwhile. Raises DataRefused for what the file system does not allow."""
+    prepare_directory(files.directory)
+    lock = DataLock(files.lock)
+    try:
+        yield
     except OSError as error:
         remedy = "Check the space and the permissions there; if state.db is missing now, it is in a directory beside"
-        raise DataNotPermitted(directory, f"the salvage failed ({error.strerror})", remedy) from error
+        raise DataNotPermitted(files.directory, f"{finding} ({error.strerror})", remedy) from error
     finally:
         lock.release()
 
@@ -143,53 +142,48 @@ def _replace(files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, 
 
 
 def _copy(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
-    os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
+    os.close(os.open(files.restoring, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
     shutil.copyfile(backup, files.restoring)
     return _make_ready(files, backup, clock)
 
 
 def _rebuild(files: Files, intact: Intact, clock: Clock) -> tuple[Loaded, int]:
     """A new database of the newest intact row of every key."""
-    newest: dict[tuple[str, str], int] = {}
-    for revision, row in sorted(intact.rows.items()):
-        newest[row.table, row.key] = revision
-    keys = keys_of(files, lambda: any(is_sealed(row.value) for row in intact.rows.values()))
-    path = files.database
+    rows = intact.rows
+    newest = {(row.table, row.key): revision for revision, row in sorted(rows.items())}
+    keys = keys_of(files, lambda: any(is_sealed(row.value) for row in rows.values()))
     events = [
-        Event(revision, table, key, Record(key, revision, keys.open(path, table, key, revision, value)), None)
-        for (table, key), revision in sorted(newest.items(), key=lambda item: item[1])
-        if not intact.rows[revision].deleted and (value := intact.rows[revision].value) is not None
+        Event(revision, row.table, row.key, Record(row.key, revision, value), None)
+        for revision, row in ((each, rows[each]) for each in sorted(newest.values()))
+        if not row.deleted and (value := keys.open(files.database, row.table, row.key, revision, row.value)) is not None
     ]
     try:
         create_database(files.restoring, identity=intact.identity)
-        connection = connect(files.restoring)
-        try:
-            loaded = load(connection, files.restoring, Retention(), clock, keys)
-            database = Database(connection, files.restoring, loaded)
-            database.commit(events, int(clock.now().timestamp()), intact.newest, ())
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        finally:
-            connection.close()
     except apsw.Error as error:
         raise open_failure(files.restoring, error) from error
-    return _make_ready(files, files.restoring, clock)
+    return _make_ready(files, files.restoring, clock, events, intact.newest)
 
 
-def _make_ready(files: Files, backup: Path, clock: Clock) -> tuple[Loaded, int]:
-    """Check the copy as a start would, and let it continue at a revision nobody has seen."""
+def _make_ready(
+    files: Files, backup: Path, clock: Clock, salvaged: Sequence[Event] = (), newest: int = 0
+) -> tuple[Loaded, int]:
+    """Check the copy as a start would, add what was salvaged, and let it continue at a revision nobody has seen."""
     try:
         connection = connect(files.restoring)
         try:
             with reading(backup):
                 check_database(connection, backup, thorough=True)
-                migrate(connection, backup)
-                loaded = load(connection, backup, Retention(), clock, keys_of(files, partial(has_sealed, connection)))
-            mark = read_mark(files.mark)
-            reserved = 0 if mark is None else mark.reserved
-            revision = max(loaded.contents.revision, _revision_of(files.database), reserved) + REVISION_STEP
-            Database(connection, backup, loaded).commit((), 0, revision, ())
+                keys = keys_of(files, partial(has_sealed, connection))
+                loaded = load_current(connection, backup, Retention(), clock, keys)
+                mark = read_mark(files.mark)
+                reserved = 0 if mark is None else mark.reserved
+                revision = unseen(max(loaded.contents.revision, newest, _revision_of(files.database), reserved), clock)
+                written_at = int(clock.now().timestamp())
+                Database(connection, backup, loaded).commit(salvaged, written_at, revision, ())
+                if salvaged:
+                    loaded = load(connection, backup, Retention(), clock, keys)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            close_as_one_file(connection)
         finally:
             connection.close()
     except apsw.Error as error:
@@ -223,6 +217,8 @@ def _move_aside(files: Files, clock: Clock) -> Path | None:
     present = _present(files)
     if not present:
         return None
+    if files.mark.exists():
+        synchronise(files.mark)  # a database that loses its log here must not look complete
     aside = files.directory / f"replaced-{clock.now():%Y%m%dT%H%M%S.%fZ}"
     aside.mkdir(mode=0o700)
     for path in present:

@@ -25,7 +25,6 @@ from nagaya.apiserver.storage.sqlite.layout import (
     seal,
 )
 from nagaya.apiserver.storage.sqlite.mark import Marked
-from nagaya.apiserver.storage.sqlite.migration import old_checksum
 from nagaya.apiserver.storage.sqlite.pages import Cell, cells, record
 from nagaya.apiserver.storage.sqlite.wal import Log
 
@@ -157,8 +156,9 @@ class _Reader:
         return max([*rows, self._compacted, 0 if self._mark is None else self._mark.acknowledged])
 
     def _is_complete(self, rows: Mapping[int, Row]) -> bool:
-        """Whether the digest proves it. Without the mark an earlier digest may be right, by what is lost."""
-        if self._mark is None or max([*rows, self._compacted]) < self._mark.acknowledged:
+        """Whether the digest proves it. Without the newest mark an earlier digest may be right, by what is lost."""
+        mark = self._mark
+        if mark is None or not mark.is_newest or max([*rows, self._compacted]) < mark.acknowledged:
             return False
         checks = [row.checksum for row in rows.values()]
         return any(added(seal(self._identity, each), *checks) in self._facts[DIGEST] for each in self._facts[COMPACTED])
@@ -185,11 +185,8 @@ class _Reader:
         match columns:
             case [None, int(table), str(key), int(deleted), int(written_at), int(check), (bytes() | None) as value]:
                 for name in [*self._names[table], *(self._all_names if self._identity else ())]:
-                    if self._identity:
-                        right = checksum(self._identity, name, revision, key, deleted, written_at, value)
-                    else:
-                        right = old_checksum(revision, key, value)
-                    if (right == check and value is not None) or (right == check and deleted):
+                    right = checksum(self._identity, name, revision, key, deleted, written_at, value)
+                    if right == check and (value is not None or deleted):
                         return Row(name, key, value, bool(deleted), check)
         return None
 

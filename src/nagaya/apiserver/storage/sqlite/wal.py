@@ -16,7 +16,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 from nagaya.apiserver.storage.sqlite.layout import PAGE_SIZE
@@ -27,28 +26,21 @@ _MAGIC = 0x377F0682 + (sys.byteorder == "big")  # SQLite writes checksums of wor
 _VERSION = 3007000
 
 
-class Doubt(Enum):
-    """What a log that does not end cleanly may mean."""
-
-    END = "its last transaction was not completed, or is damaged"
-    HEADER = "its header was not completed, or is damaged"
-    MIDDLE = "it is damaged"
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Where SQLite stops reading although frames follow."""
 
-    doubt: Doubt
-    frame: int
-    offset: int
+    frame: int  # 0 is the header of the log
     frames: int
     intact: int
+    proven: bool
+    """Whether it is damage. Otherwise it may be a transaction, or a header, that was not completed."""
 
     def __str__(self) -> str:
-        if self.doubt is Doubt.HEADER:
+        if not self.frame:
             return f"the header of the write-ahead log is damaged, so none of its {self.frames} frames would be read"
-        place = f"frame {self.frame} of {self.frames} in the write-ahead log (at byte {self.offset})"
+        offset = HEADER_BYTES + (self.frame - 1) * FRAME_BYTES
+        place = f"frame {self.frame} of {self.frames} in the write-ahead log (at byte {offset})"
         return f"{place} is damaged; {self.intact} intact frames that follow it would be ignored"
 
 
@@ -122,19 +114,15 @@ def examine(path: Path) -> Finding | None:
     log = Log(path)
     damaged: Frame | None = None
     ended = False  # whether a transaction ended at the damage or after it: the next one began when it was on the disk
-    intact, doubt = 0, Doubt.END if log.intact else Doubt.HEADER
+    proven, intact = False, 0
     for frame, valid in log.checked():
         if not valid:
             damaged = damaged or frame
         elif damaged is not None or not log.intact:
             intact += 1
             ended = ended or (damaged is not None and frame.number == damaged.number + 1 and damaged.commits)
-            if ended and doubt is Doubt.END:
-                doubt = Doubt.MIDDLE
+            proven = proven or ended
             ended = ended or frame.commits
-    if doubt is Doubt.HEADER:
-        return Finding(doubt, 0, 0, log.count, intact) if intact else None
-    if damaged is None:
-        return None
-    offset = HEADER_BYTES + (damaged.number - 1) * FRAME_BYTES
-    return Finding(doubt, damaged.number, offset, log.count, intact)
+    if not log.intact:
+        return Finding(0, log.count, intact, proven=False) if intact else None
+    return None if damaged is None else Finding(damaged.number, log.count, intact, proven)

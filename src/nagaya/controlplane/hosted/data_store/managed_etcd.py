@@ -173,7 +173,7 @@ def _authority(pki: Path, world: World) -> CertificateAuthority:
     certificate, key = pki / certificate_file(ETCD.name), pki / key_file(ETCD.name)
     if certificate.exists():
         return CertificateAuthority.load(certificate.read_bytes(), key.read_bytes())
-    authority = CertificateAuthority.create(ETCD.common_name, world.clock)
+    authority = CertificateAuthority.create(ETCD.common_name, world.clock, around=certificates.PAST)
     # The certificate last: where it is, its key is.
     write_atomically(key, authority.key_pem)
     write_atomically(certificate, authority.certificate_pem, PUBLIC)

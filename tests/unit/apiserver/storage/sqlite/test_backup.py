@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import sys
 from pathlib import Path
 
 import apsw
@@ -26,7 +27,7 @@ from nagaya.apiserver.storage import (
     restore,
 )
 from nagaya.apiserver.storage.sqlite import REVISION_STEP
-from unit.apiserver.storage.storage_world import ManualClock, encoded
+from unit.apiserver.storage.storage_world import ManualClock, as_after_a_kill, encoded
 
 
 async def put(store: Store, key: str, content: object = None) -> int:
@@ -331,6 +332,24 @@ async def test_a_restore_that_was_interrupted_is_noticed_instead_of_starting_emp
     store = await open_store(directory, clock)
     assert store.count("configmaps") == 1
     await store.close()
+
+
+async def test_the_mark_is_on_the_disk_before_the_log_leaves_its_database(
+    directory: Path, backup: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power cut between the two renames only the mark says that the log is missing."""
+    store = await open_store(directory, clock)
+    await store.put("configmaps", "a", encoded("a"), expected=ANY)
+    await store.backup(backup)
+    as_after_a_kill(directory, directory.parent / "killed")
+    await store.close()
+    steps: list[str] = []
+    module = sys.modules[restore.__module__]
+    synchronise, rename = module.synchronise, Path.rename
+    monkeypatch.setattr(module, "synchronise", lambda path: (steps.append(path.name), synchronise(path)))
+    monkeypatch.setattr(Path, "rename", lambda path, to: (steps.append(f"move {path.name}"), rename(path, to)))
+    restore(backup, directory.parent / "killed", clock, force=True)
+    assert steps.index("state.mark") < steps.index("move state.db-wal") < steps.index("move state.db")
 
 
 async def test_a_restored_store_goes_on_as_any_other(directory: Path, backup: Path, clock: ManualClock) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from nagaya.apiserver.storage import ABSENT, Compacted, CorruptData, backup_directory, open_store, restore
-from nagaya.apiserver.storage.errors import StorageFailure
+from nagaya.apiserver.storage import ABSENT, ANY, Compacted, CorruptData, backup_directory, open_store, restore
+from nagaya.apiserver.storage.errors import DataRefused, StorageFailure
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.mark import BLOCK, Mark, read_mark
 from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES, Log, examine
 from support.thoroughness import choose, seed_of
-from unit.apiserver.storage.sqlite.damaged import Killed, Kind, killed, start
-from unit.apiserver.storage.storage_world import ManualClock, encoded
+from unit.apiserver.storage.sqlite.damaged import Killed, Kind, killed, objects_of, start
+from unit.apiserver.storage.storage_world import ManualClock, as_after_a_kill, encoded
 
 FLIPS = choose(12, 2000)
 
@@ -347,6 +348,66 @@ async def test_without_a_mark_revisions_continue_far_ahead(
     record = await store.put("secrets", "next", encoded("next"), expected=ABSENT)
     assert record.revision == short.revision + REVISION_STEP + 1
     await store.close()
+
+
+async def test_files_of_different_moments_show_the_newest_or_are_refused(
+    directory: Path, tmp_path: Path, clock: ManualClock
+) -> None:
+    """What is acknowledged at the moment of the mark is never lost, whatever database and log are beside it."""
+    moments: list[Killed] = []
+    store = await open_store(directory, clock)
+    for turn in range(5):
+        for number in range(6):
+            await store.put("secrets", f"{number}", encoded(f"{number}", "x" * 500 * turn), expected=ANY)
+        await store.delete("secrets", f"{turn}")
+        if turn in (1, 3):  # moves the log into the database
+            await store.close()
+            store = await open_store(directory, clock)
+            await store.put("secrets", "again", encoded("again", turn), expected=ANY)
+        files = {path.name: path.read_bytes() for path in as_after_a_kill(directory, tmp_path / f"{turn}").iterdir()}
+        moments.append(Killed(files, objects_of(store), frozenset(), store.revision))
+    await store.close()
+    combinations = [*product(range(5), repeat=3)]
+    outcomes = set()
+    for database, log, mark in choose(random.Random(seed_of(1)).sample(combinations, 12), combinations):
+        place = moments[database].put_into(
+            tmp_path / "mixed",
+            db_wal=moments[log].files["state.db-wal"],
+            mark=moments[mark].files["state.mark"],
+        )
+        found = await start(place, clock)
+        outcomes.add(isinstance(found, tuple))
+        shown = [number for number, each in enumerate(moments) if isinstance(found, tuple) and each.objects == found[0]]
+        assert isinstance(found, DataRefused) or max(shown) >= mark, (database, log, mark)
+    assert outcomes == {True, False}
+
+
+async def test_what_is_lost_twice_does_not_continue_at_the_same_revision(
+    directory: Path, tmp_path: Path, clock: ManualClock
+) -> None:
+    """The same older data without its mark, or the same backup on two new machines, one after the other."""
+    store = await open_store(directory, clock)
+    await store.put("configmaps", "a", encoded("a"), expected=ANY)
+    await store.backup(tmp_path / "backup.db")
+    await store.close()
+    older, revisions = (directory / "state.db").read_bytes(), []
+    for turn in range(3):
+        clock.advance(3600)
+        (directory / "state.db").write_bytes(older)
+        (directory / "state.mark").unlink()
+        machine = tmp_path / f"{turn}"
+        machine.mkdir(mode=0o700)
+        (machine / "state.key").write_bytes((directory / "state.key").read_bytes())
+        (machine / "state.key").chmod(0o600)
+        restore(tmp_path / "backup.db", machine, clock)
+        for place in (directory, machine):
+            store = await open_store(place, clock)
+            for number in range(5 - turn):
+                record = await store.put("configmaps", f"{number}", encoded("x"), expected=ANY)
+            revisions.append(record.revision)
+            await store.close()
+    assert revisions[::2] == sorted(set(revisions[::2]))
+    assert revisions[1::2] == sorted(set(revisions[1::2]))
 
 
 async def test_one_damaged_copy_of_the_mark_does_no_harm(short: Killed, tmp_path: Path, clock: ManualClock) -> None:

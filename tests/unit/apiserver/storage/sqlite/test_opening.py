@@ -217,8 +217,10 @@ async def test_a_directory_may_be_named_by_a_link_of_this_user(
     await store.close()
     if os.geteuid() == 0:
         os.chown(tmp_path / "link", 65534, 65534, follow_symlinks=False)
-        with pytest.raises(DataNotPermitted, match="this symbolic link belongs to another user"):
-            await open_store(tmp_path / "link", clock)
+        for named in (tmp_path / "link", tmp_path / "link" / "new"):
+            with pytest.raises(DataNotPermitted, match="link: this symbolic link belongs to another user"):
+                await open_store(named, clock)
+        assert not (directory / "new").exists()
 
 
 async def test_a_directory_that_everybody_can_write_to_is_refused(tmp_path: Path, clock: ManualClock) -> None:

@@ -24,7 +24,7 @@ from nagaya.apiserver.storage import (
 from nagaya.apiserver.storage.sqlite.layout import REVISION_STEP
 from nagaya.apiserver.storage.sqlite.mark import BLOCK, Mark
 from nagaya.apiserver.storage.sqlite.pages import Cell, record
-from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES
+from nagaya.apiserver.storage.sqlite.wal import FRAME_BYTES, HEADER_BYTES, Log
 from support.thoroughness import choose, seed_of
 from unit.apiserver.storage.sqlite.damaged import Killed, Kind, killed, start
 from unit.apiserver.storage.sqlite.test_rows import old_database
@@ -134,6 +134,21 @@ async def test_without_a_mark_salvage_still_counts_far_ahead(tmp_path: Path, clo
     assert not result.complete
     assert result.revision == data.revision + REVISION_STEP
     assert await start(tmp_path / "x", clock) == (data.objects, result.revision)
+
+
+@pytest.mark.parametrize("copy", [0, 4096])
+async def test_a_mark_with_a_damaged_copy_does_not_prove_that_nothing_is_lost(
+    tmp_path: Path, clock: ManualClock, copy: int
+) -> None:
+    """The other copy may be that of the write before, which an earlier digest confirms."""
+    data = await killed(tmp_path / "data", tmp_path / "copy", clock, "short")
+    mark = bytearray(data.files["state.mark"])
+    mark[copy] ^= 1
+    ends = [frame.number for frame in Log(tmp_path / "copy" / "state.db-wal").frames() if frame.commits]
+    log = data.files["state.db-wal"][: HEADER_BYTES + ends[-2] * FRAME_BYTES]
+    result = salvage(data.put_into(tmp_path / "x", mark=bytes(mark), db_wal=log), clock)
+    assert not result.complete
+    assert result.revision > data.revision
 
 
 async def test_data_of_the_first_schema_is_salvaged(directory: Path, tmp_path: Path, clock: ManualClock) -> None:

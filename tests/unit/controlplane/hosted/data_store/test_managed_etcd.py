@@ -96,6 +96,16 @@ def test_certificates_are_renewed_in_their_place_without_a_restart(tmp_path: Pat
         assert certificate.public_key() == load(after[name.replace(".crt", ".key")]).public_key()
 
 
+def test_a_clock_that_was_ahead_when_everything_was_made_locks_nobody_out(tmp_path: Path, clock: LaterClock) -> None:
+    clock.later = timedelta(days=370)
+    prepare(tmp_path, clock)
+    clock.later = timedelta()
+    prepare(tmp_path, clock)
+    made = [certificates.load(content)[0] for name, content in contents(tmp_path).items() if name.endswith(".crt")]
+    assert len(made) > 2
+    assert all(each.not_valid_before_utc <= clock.now() < each.not_valid_after_utc for each in made)
+
+
 def test_a_half_written_authority_is_made_anew_as_nobody_can_trust_it_yet(tmp_path: Path, clock: LaterClock) -> None:
     prepare(tmp_path, clock)
     (tmp_path / "pki/etcd/ca.crt").unlink()
