@@ -96,7 +96,7 @@ def salvage(directory: Path, clock: Clock, *, key: Path | None = None) -> Salvag
             if not files.restoring.exists():
                 raise DataRefused(directory, "there is no database in it", "Name the data directory of a server")
             # An earlier one was interrupted when everything was ready.
-            restored = _replace(files, clock, lambda: _make_ready(files, files.restoring, clock))
+            restored = _replace(files, clock, lambda: _make_ready(files, files.restoring, clock), is_only_copy=True)
             return Salvaged(restored.objects, restored.revision, None, (), complete=False)
         if files.restoring.exists() and not has_leftover_log(files):
             _move_back_log(files)
@@ -123,14 +123,17 @@ def _at_work(files: Files, finding: str) -> Iterator[None]:
         lock.release()
 
 
-def _replace(files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, int]]) -> Restored:
-    """Put what `make_ready` leaves in `files.restoring` in the place of the data."""
-    there = _present(files)
+def _replace(
+    files: Files, clock: Clock, make_ready: Callable[[], tuple[Loaded, int]], *, is_only_copy: bool = False
+) -> Restored:
+    """Put what `make_ready` leaves in `files.restoring` in the place of the data. If that fails, the file is removed,
+    unless it was there before and nothing else has what it holds.
+    """
     try:
         loaded, revision = make_ready()
         synchronise(files.restoring)
     except BaseException:
-        if there:
+        if not is_only_copy:
             _discard(files)
         raise
     moved_aside = _move_aside(files, clock)

@@ -172,6 +172,9 @@ async def test_a_missing_or_wrong_key_is_refused_and_nothing_changes(
             restore(tmp_path / "backup.db", directory, clock, force=True)
         with pytest.raises(DataRefused, match=finding):
             salvage(directory, clock)
+        with pytest.raises(DataRefused, match="it is missing"):
+            restore(tmp_path / "backup.db", tmp_path / "elsewhere", clock)
+        assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["state.lock"]
         after = {name: (directory / name).read_bytes() for name in before}
         assert after == before
         assert path.exists() == (content is not None)
