@@ -12,6 +12,7 @@ from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.data_store import DATA_STORES, DataStore
+from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.clusters import owners
 from nagaya.clusters.certificates import kubeconfig_plan
@@ -45,6 +46,7 @@ from nagaya.pki.keys import KeyAlgorithm
 from nagaya.supervision.status import ProcessStatus
 
 AUTHORITIES: Final = Wanted(Etcd.NONE, KeyAlgorithm.ECDSA_P256)
+_NONE: Final[Mapping[str, Started]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ class Observer:
                 return self.rt.cache.get(CLUSTERS, Key(plane.metadata.namespace, each.name))
         return None
 
-    def listening(self, plane: HostedControlPlane, cluster: Cluster) -> endpoint.Listening:
+    def listening(
+        self, plane: HostedControlPlane, cluster: Cluster, started: Mapping[str, Started] = _NONE
+    ) -> endpoint.Listening:
         """Where the API of a control plane is, or shall be."""
         settings = self.host.settings
         machine = Machine(
@@ -129,7 +133,11 @@ class Observer:
             settings.ports,
             self.host.ports.taken(but=plane.tenant_id),
         )
-        return endpoint.look(plane, cluster, self.rt.cache.list(HOSTED_CONTROL_PLANES), machine)
+        others = self.rt.cache.list(HOSTED_CONTROL_PLANES)
+        # What runs without a record of it may be at any address.
+        names = {*started, *self.host.processes(plane.tenant_id)}
+        listens = {started[each].listens if each in started else "" for each in names if f".{KUBE_APISERVER}-" in each}
+        return endpoint.look(plane, cluster, others, machine, listens)
 
     def claim(self, plane: HostedControlPlane) -> Claim:
         """Whether a control plane may have the tenant that it goes on with, or begin one."""
@@ -149,8 +157,8 @@ class Observer:
             certificates_seen.observe_kubeconfig(self.reader, key),
         )
         encryption, problem = await self.encryption.read(plane)
-        declared = Declared(plane, cluster, self.listening(plane, cluster))
         started = self.host.folder(uid).started()
+        declared = Declared(plane, cluster, self.listening(plane, cluster, started))
         remote = rt.remotes.get(key)
         running = upgrade.running((each.version for each in started.values()), plane.status.version)
         target = upgrade.target(plane.spec.version, running, kubelets(remote))

@@ -24,8 +24,17 @@ def default_address(family: int = 4) -> str:
 
 
 def is_own(address: str) -> bool:
-    """Whether this machine has an address."""
-    return _binds(address, 0)
+    """Whether this machine has an address at which a tenant may listen, in the form that all others write it in.
+
+    Another form of an address, or that of all addresses, would be a way to the port of another tenant. API servers
+    behind balancers have loopback addresses of their own (processes.py).
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    other_form = str(found) != address or found.is_unspecified or getattr(found, "ipv4_mapped", None) is not None
+    return not other_form and (not found.is_loopback or address in (LOOPBACK, "::1")) and _binds(address, 0)
 
 
 def is_free(address: str, port: int) -> bool:

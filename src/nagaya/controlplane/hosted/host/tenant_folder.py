@@ -41,12 +41,14 @@ _READ: Final = ("pki", "configuration", "encryption")
 _UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class Started(msgspec.Struct, frozen=True):
+class Started(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a process was last started as."""
 
     digest: str
     version: str
     """Of Kubernetes."""
+    listens: str = ""
+    """Where clients of an API server connect. Versions of Nagaya before this field left it out."""
 
 
 @dataclass(frozen=True, slots=True)

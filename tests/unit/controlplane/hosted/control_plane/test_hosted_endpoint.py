@@ -15,8 +15,9 @@ def found(
     others: list[HostedControlPlane] | None = None,
     here: Machine | None = None,
     cluster: dict[str, Any] | None = None,
+    started: tuple[str, ...] = (),
 ) -> Listening:
-    return look(plane_of(spec), cluster_of(cluster), others or [], here or machine())
+    return look(plane_of(spec), cluster_of(cluster), others or [], here or machine(), started)
 
 
 def other(host: str, port: int, **spec: Any) -> HostedControlPlane:
@@ -61,9 +62,26 @@ def test_a_port_at_which_another_program_listens_is_told() -> None:
 
 def test_what_is_written_down_stays_even_if_the_port_is_in_use_by_ourselves() -> None:
     spec = {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 16443}}
-    listening = found(spec, here=machine(busy=frozenset({16443})))
+    for ours in ("192.0.2.2:16443", ""):
+        listening = found(spec, here=machine(busy=frozenset({16443})), started=(ours,))
 
-    assert (listening.is_written, listening.message) == (True, "")
+        assert (listening.is_written, listening.message) == (True, "")
+
+
+def test_an_endpoint_that_was_written_beforehand_does_not_share_a_port_with_another_program() -> None:
+    spec = {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 16443}}
+    listening = found(spec, [other("192.0.2.2", 16500)], machine(busy=frozenset({16443})))
+
+    assert "another program listens there" in listening.message
+
+
+def test_a_later_change_of_the_clusters_port_does_not_lead_to_the_port_of_another() -> None:
+    spec = {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 16443}}
+    cluster = {"clusterNetwork": {"apiServerPort": 16444}}
+    listening = found(spec, here=machine(busy=frozenset({16443, 16444})), cluster=cluster, started=("192.0.2.2:16443",))
+
+    assert (listening.runs, listening.port) == (False, 16444)
+    assert "another program listens there" in listening.message
 
 
 def test_a_name_in_front_is_told_to_clients_and_the_port_behind_it_is_ours() -> None:

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import pytest
+
+from nagaya.controlplane.hosted.host import addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:0:0:1", "127.64.0.2", "127.1", "localhost", ""],
+)
+def test_other_forms_of_an_address_are_none_of_this_machine(address: str) -> None:
+    assert not addresses.is_own(address)
+
+
+def test_loopback_is_an_address_of_this_machine() -> None:
+    assert addresses.is_own("127.0.0.1")
