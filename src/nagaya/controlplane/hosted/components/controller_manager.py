@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from nagaya.api.controlplane.hosted_arguments import KUBE_CONTROLLER_MANAGER
-from nagaya.controlplane.hosted.components.arguments import merged
-from nagaya.controlplane.hosted.components.ciphers import TLS
+from nagaya.controlplane.hosted.components.arguments import TLS, merged
 from nagaya.controlplane.hosted.components.facts import TenantFacts
 from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
 from nagaya.pki.kubeadm.identities import CONTROLLER_MANAGER

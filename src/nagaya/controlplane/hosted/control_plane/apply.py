@@ -250,7 +250,6 @@ class Apply:
             written[f"encryption/{configuration.ENCRYPTION}"] = made_for.encryption
         folder.write({**written, **{f"pki/{name}": content for name, content in store.files.items()}})
         folder.write_for_balancer({AUTHORITY: made_for.authorities.cluster.certificate})
-        folder.share()
         return Files(made_for, facts, ports, _hashes(folder, made_for, written), issued, folder)
 
     async def _run(self, seen: Seen, action: Run) -> None:

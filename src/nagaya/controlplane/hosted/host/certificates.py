@@ -122,19 +122,18 @@ def _leaf(
     """A certificate of the folder, and why it was renewed, if it was."""
     certificate_path, key_path = f"{_PKI}/{certificate_file(name)}", f"{_PKI}/{key_file(name)}"
     pair = _read(folder, certificate_path, key_path)
+    why = None
     if pair is None:
-        made = KeyPair.of(*signer.issue_pair(spec, clock))
-        # The key first: where the certificate is, its key is.
-        folder.write({key_path: made.key})
-        folder.write({certificate_path: made.certificate})
-        return certificates.load(made.certificate)[0], ""
-    certificate, key = pair
-    why = renewal(certificate, key.public_key(), spec, [signer.certificate], clock.now())
-    if why is None:
-        return certificate, ""
-    certificate = signer.issue(spec, key.public_key(), clock)
+        certificate, key = signer.issue_pair(spec, clock)
+    else:
+        certificate, key = pair
+        why = renewal(certificate, key.public_key(), spec, [signer.certificate], clock.now())
+        if why is not None:
+            certificate = signer.issue(spec, key.public_key(), clock)
+    # The key first: where the certificate is, its key is.
+    folder.write({key_path: keys.to_pem(key)})
     folder.write({certificate_path: certificates.to_pem(certificate)})
-    return certificate, why.sentence
+    return certificate, "" if why is None else why.sentence
 
 
 def _read(
