@@ -228,7 +228,8 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
         grace=_CONTROLLER_GRACE,
         ready=answers_http(LOOPBACK, tunnel.health_port, "/healthz"),
     )
-    return Wanted(Role.BESIDE, KONNECTIVITY_SERVER, "", spec)
+    at = str(Endpoint(host=tunnel.bind_address, port=tunnel.agent_port))
+    return Wanted(Role.BESIDE, KONNECTIVITY_SERVER, "", spec, at)
 
 
 def _balancer(tenancy: Tenancy) -> Wanted:

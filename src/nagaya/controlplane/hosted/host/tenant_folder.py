@@ -46,7 +46,7 @@ class Started(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str
     """Of Kubernetes."""
     listens: str = ""
-    """Where clients of an API server connect. Versions of Nagaya before this field left it out."""
+    """Where clients of an API server, or agents of Konnectivity, connect. Earlier versions of Nagaya left it out."""
 
 
 @dataclass(frozen=True, slots=True)
