@@ -33,8 +33,10 @@ def is_own(address: str) -> bool:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    other_form = str(found) != address or found.is_unspecified or getattr(found, "ipv4_mapped", None) is not None
-    return not other_form and (not found.is_loopback or address in (LOOPBACK, "::1")) and _binds(address, 0)
+    # Behind a % comes the name of a network device, which can be any text.
+    if str(found) != address or "%" in address or found.is_unspecified or getattr(found, "ipv4_mapped", None):
+        return False
+    return (not found.is_loopback or address in (LOOPBACK, "::1")) and _binds(address, 0)
 
 
 def is_free(address: str, port: int) -> bool:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
 from nagaya.controlplane.hosted.control_plane.endpoint import Listening, Machine, look
+from nagaya.controlplane.hosted.host import addresses
 from support.hosted_seen import cluster_of, machine, plane_of
 
 OTHER = "0ac1a655-ff52-49dc-aec3-5816fda3d0aa"
@@ -73,6 +75,14 @@ def test_an_endpoint_that_was_written_beforehand_does_not_share_a_port_with_anot
     listening = found(spec, [other("192.0.2.2", 16500)], machine(busy=frozenset({16443})))
 
     assert "another program listens there" in listening.message
+
+
+def test_the_host_of_another_control_plane_may_be_any_text() -> None:
+    here = replace(machine(), is_own=addresses.is_own)
+    spec = {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 16443}}
+    for host in ("fe80::1%\0", "192.0.2.2\0", "[", "x" * 512):
+        assert found(spec, [other(host, 16443)], here, started=("192.0.2.2:16443",)).runs
+        assert found({"controlPlaneEndpoint": {"host": host, "port": 16444}}, here=here).address == "192.0.2.2"
 
 
 def test_a_later_change_of_the_clusters_port_does_not_lead_to_the_port_of_another() -> None:

@@ -7,7 +7,19 @@ from nagaya.controlplane.hosted.host import addresses
 
 @pytest.mark.parametrize(
     "address",
-    ["0.0.0.0", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:0:0:1", "127.64.0.2", "127.1", "localhost", ""],
+    [
+        "0.0.0.0",
+        "::",
+        "::ffff:127.0.0.1",
+        "::ffff:7f00:1",
+        "0:0:0:0:0:0:0:1",
+        "127.64.0.2",
+        "127.1",
+        "::1%1",
+        "fe80::1%\0",
+        "localhost",
+        "",
+    ],
 )
 def test_other_forms_of_an_address_are_none_of_this_machine(address: str) -> None:
     assert not addresses.is_own(address)
