@@ -17,6 +17,7 @@ from cryptography import x509
 
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.clusters.certificates.seen import AuthoritiesSeen
+from nagaya.controlplane.hosted.data_store.leaf import valid
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
 from nagaya.pki import certificates, keys, kubeconfig
 from nagaya.pki.authority import CertificateAuthority
@@ -27,7 +28,7 @@ from nagaya.pki.kubeadm.identities import Identity
 from nagaya.pki.kubeadm.inputs import Inputs
 from nagaya.pki.kubeadm.layout import SERVICE_ACCOUNTS_KEY, SERVICE_ACCOUNTS_PUBLIC_KEY, certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import WITHOUT_ETCD
-from nagaya.pki.renewal import renewal, renewal_time
+from nagaya.pki.renewal import renewal_time
 from nagaya.world import Clock
 
 _PKI: Final = "pki"
@@ -121,31 +122,12 @@ def _leaf(
 ) -> tuple[x509.Certificate, str]:
     """A certificate of the folder, and why it was renewed, if it was."""
     certificate_path, key_path = f"{_PKI}/{certificate_file(name)}", f"{_PKI}/{key_file(name)}"
-    pair = _read(folder, certificate_path, key_path)
-    why = None
-    if pair is None:
-        certificate, key = signer.issue_pair(spec, clock)
-    else:
-        certificate, key = pair
-        why = renewal(certificate, key.public_key(), spec, [signer.certificate], clock.now())
-        if why is not None:
-            certificate = signer.issue(spec, key.public_key(), clock)
+    pair = KeyPair(folder.read(certificate_path) or b"", folder.read(key_path) or b"")
+    certificate, key, why = valid(pair, spec, signer, clock)
     # The key first: where the certificate is, its key is.
     folder.write({key_path: keys.to_pem(key)})
     folder.write({certificate_path: certificates.to_pem(certificate)})
-    return certificate, "" if why is None else why.sentence
-
-
-def _read(
-    folder: TenantFolder, certificate_path: str, key_path: str
-) -> tuple[x509.Certificate, keys.PrivateKey] | None:
-    certificate, key = folder.read(certificate_path), folder.read(key_path)
-    if certificate is None or key is None:
-        return None
-    try:
-        return certificates.load(certificate)[0], keys.load(key)
-    except ValueError:
-        return None  # somebody has damaged it: it is made anew
+    return certificate, why
 
 
 def _kubeconfig(

@@ -18,9 +18,10 @@ from cryptography import x509
 
 from nagaya.api.untyped import Untyped
 from nagaya.clusters.certificates.kubeconfig import read
+from nagaya.controlplane.hosted.data_store.leaf import valid
 from nagaya.controlplane.hosted.host.certificates import Authorities, Issued
 from nagaya.controlplane.hosted.kubernetes.pods import secret_key
-from nagaya.pki import certificates, keys, kubeconfig
+from nagaya.pki import kubeconfig
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
@@ -30,7 +31,7 @@ from nagaya.pki.kubeadm.inputs import Inputs
 from nagaya.pki.kubeadm.layout import SERVICE_ACCOUNTS_KEY, SERVICE_ACCOUNTS_PUBLIC_KEY, certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import WITHOUT_ETCD
 from nagaya.pki.kubeconfig import ClientCertificate
-from nagaya.pki.renewal import renewal, renewal_time
+from nagaya.pki.renewal import renewal_time
 from nagaya.world import Clock
 
 _NOTHING: Final = KeyPair(b"", b"")
@@ -126,27 +127,13 @@ class _Made:
 
     def leaf(self, name: str, before: KeyPair, spec: CertificateSpec, signer: CertificateAuthority) -> KeyPair:
         """A pair that is as it shall be: the one from before, if it is."""
-        pair, certificate = self._pair(before, spec, signer)
+        certificate, key, why = valid(before, spec, signer, self._clock)
+        if why:
+            self.renewed.append(why)
         self.issued.append(_issued(name, certificate))
         if (moment := renewal_time(certificate, signer.certificate, spec)) is not None:
             self.due.append(moment)
-        return pair
-
-    def _pair(
-        self, before: KeyPair, spec: CertificateSpec, signer: CertificateAuthority
-    ) -> tuple[KeyPair, x509.Certificate]:
-        try:
-            key, certificate = keys.load(before.key), certificates.load(before.certificate)[0]
-        except ValueError:
-            certificate, fresh = signer.issue_pair(spec, self._clock)
-            return KeyPair.of(certificate, fresh), certificate
-        why = renewal(certificate, key.public_key(), spec, [signer.certificate], self._clock.now())
-        if why is None:
-            # Encoded again: it comes from a Secret in the namespace of the tenant.
-            return KeyPair.of(certificate, key), certificate
-        self.renewed.append(why.sentence)
-        certificate = signer.issue(spec, key.public_key(), self._clock)
-        return KeyPair.of(certificate, key), certificate
+        return KeyPair.of(certificate, key)
 
 
 def _in_kubeconfig(text: bytes) -> KeyPair:
