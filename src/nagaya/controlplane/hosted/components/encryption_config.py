@@ -14,7 +14,8 @@ import yaml
 
 from nagaya.wire import bounded_yaml
 
-LARGEST: Final = 256 << 10
+LARGEST: Final = 32 << 10
+"""Bytes. The text is read at every look at a control plane; a hundred keys have a quarter of it."""
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
