@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
@@ -125,15 +126,24 @@ class Observer:
         self, plane: HostedControlPlane, cluster: Cluster, started: Mapping[str, Started] = _NONE
     ) -> endpoint.Listening:
         """Where the API of a control plane is, or shall be."""
-        settings = self.host.settings
+        settings, others = self.host.settings, self.rt.cache.list(HOSTED_CONTROL_PLANES)
+
+        @cache
+        def held() -> set[str]:
+            """Where programs of other tenants were started to listen, whether or not they run right now."""
+            folders = [self.host.folder(each.tenant_id) for each in others if each.tenant_id != plane.tenant_id]
+            return {each.listens for folder in folders for each in folder.started().values()}
+
+        def is_free(address: str, port: int) -> bool:
+            return addresses.is_free(address, port) and str(Endpoint(host=address, port=port)) not in held()
+
         machine = Machine(
             lambda family: settings.address or addresses.default_address(family),
             addresses.is_own,
-            addresses.is_free,
+            is_free,
             settings.ports,
             self.host.ports.taken(but=plane.tenant_id),
         )
-        others = self.rt.cache.list(HOSTED_CONTROL_PLANES)
         # What runs without a record of it may be at any address.
         names = {*started, *self.host.processes(plane.tenant_id)}
         listens = {started[each].listens if each in started else "" for each in names if f".{KUBE_APISERVER}-" in each}
