@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.cluster_network import Endpoint
@@ -100,7 +101,7 @@ def _address(plane: HostedControlPlane, cluster: Cluster | None, machine: Machin
         hosts.append(cluster.spec.control_plane_endpoint.host)
     for each in hosts:
         if each and machine.is_own(each):
-            return each
+            return str(ip_address(each))  # in the one form in which addresses are compared
     shared = None if cluster is None else cluster.spec.cluster_network
     return machine.default_address(network_of(plane.spec.network, shared).family)
 

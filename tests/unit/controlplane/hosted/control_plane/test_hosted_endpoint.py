@@ -77,6 +77,14 @@ def test_an_endpoint_that_was_written_beforehand_does_not_share_a_port_with_anot
     assert "another program listens there" in listening.message
 
 
+def test_addresses_are_compared_whatever_their_form() -> None:
+    here = replace(machine(), is_own=lambda _: True)
+    spec = {"controlPlaneEndpoint": {"host": "2001:DB8::0:2", "port": 16443}}
+    assert found(spec, here=here).address == "2001:db8::2"
+    listening = found({"network": {"port": 16443, "address": "2001:0db8::2"}}, [other("2001:DB8::0:2", 16443)], here)
+    assert "HostedControlPlane default/other has it" in listening.message
+
+
 def test_the_host_of_another_control_plane_may_be_any_text() -> None:
     here = replace(machine(), is_own=addresses.is_own)
     spec = {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 16443}}
