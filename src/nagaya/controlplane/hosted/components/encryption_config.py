@@ -7,7 +7,7 @@ kube-apiserver to decide.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 import yaml
@@ -71,5 +71,4 @@ def reencoded(text: bytes) -> bytes:
         ) from None
     if (content.kind, content.apiVersion) != ("EncryptionConfiguration", "apiserver.config.k8s.io/v1"):
         raise ValueError("its kind is not EncryptionConfiguration of apiserver.config.k8s.io/v1")
-    plain: dict[str, Any] = msgspec.to_builtins(content)
-    return yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+    return msgspec.json.encode(content)  # which is YAML, too, and has one meaning for all readers

@@ -36,6 +36,11 @@ def test_the_same_configuration_has_the_same_bytes_however_it_is_written() -> No
     assert reencoded(b"# a comment\n---\n" + text) == reencoded(text) == reencoded(reencoded(text))
 
 
+def test_no_reader_takes_a_text_for_a_number() -> None:
+    given = {"keys": [{"name": "0o17", "secret": "1_000"}]}
+    assert b'"0o17"' in reencoded(configuration({"aescbc": given}))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
