@@ -7,12 +7,16 @@ from typing import Any
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.api.meta import OwnerReference
 from nagaya.controlplane.hosted.components import needs
-from nagaya.controlplane.hosted.components.facts import Store, TenantFacts
+from nagaya.controlplane.hosted.components.facts import KineStore, Store, TenantFacts
 from nagaya.controlplane.hosted.components.network import TenantNetwork, network_of
-from nagaya.controlplane.hosted.kubernetes.tenancy import Tenancy, facts_in_pod, kine_in_pod, store_in_pod
+from nagaya.controlplane.hosted.kubernetes.tenancy import FOLDERS, Tenancy, facts_in_pod, store_in_pod
 
 ETCD = store_in_pod(["https://etcd-0.stores:2379", "https://etcd-1.stores:2379"], "/t-4711")
-SQL = kine_in_pod("postgres://t4711:canary-password@db:5432/t4711", authority=True)
+SQL = KineStore(
+    f"{FOLDERS.sockets}/kine.sock",
+    "postgres://t4711:canary-password@db:5432/t4711",
+    FOLDERS.certificate("store/ca.crt"),
+)
 OWNER = OwnerReference(
     api_version=HOSTED_CONTROL_PLANES.api_version, kind="HostedControlPlane", name="one", uid="uid-1", controller=True
 )

@@ -38,9 +38,9 @@ DEFAULT_LIMIT: Final = 1 << 20
 _DEEPEST: Final = 200
 """How deep templates may call each other. Less than Go's limit: Python's stack is smaller."""
 DEFAULT_WORK: Final = 100_000
-"""Steps of one rendering: nodes, rounds of loops, function calls, and every 64 characters that functions read.
-Templates come from users of a namespace and are rendered inside the event loop, where this many steps take about half
-a second.
+"""Steps of one rendering: nodes, rounds of loops, function calls, and every 64 characters that functions read or
+return. Templates come from users of a namespace and are rendered inside the event loop, where this many steps take
+about half a second.
 """
 _LONGEST_ARGUMENTS: Final = 1 << 20
 """Characters that all arguments of one function call may have together."""
@@ -307,9 +307,12 @@ class _Run:
             self._fail(whole, f"arguments of {name} are longer than {_LONGEST_ARGUMENTS} characters")
         self._spend(1 + length // 64)
         try:
-            return function(*arguments)
+            result = function(*arguments)
         except CallError as error:
             self._fail(whole, f"error calling {name}: {error}")
+        if isinstance(result, str):
+            self._spend(len(result) // 64)
+        return result
 
     def _argument(self, node: Operand, dot: Any, text: bool) -> Any:
         value = self._value(node, dot)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
@@ -99,10 +100,26 @@ def reencoded(text: bytes) -> bytes:
     return b"".join(map(to_pem, found))
 
 
+def read(der: bytes) -> x509.Certificate:
+    """One certificate. Raises ValueError also if its key or its extensions cannot be read."""
+    try:
+        found = x509.load_der_x509_certificate(der)
+        found.public_key()
+        _ = found.extensions
+    except (
+        UnsupportedAlgorithm,
+        x509.InvalidVersion,
+        x509.DuplicateExtension,
+        x509.UnsupportedGeneralNameType,
+    ) as error:
+        raise ValueError(f"the certificate cannot be read ({error})") from None
+    return found
+
+
 @lru_cache(maxsize=1024)  # controllers look at the same ones at every turn; they never change, and are no secret
 def _loaded(text: bytes) -> tuple[x509.Certificate, ...]:
     blocks = (each.data for each in pem.blocks(text) if each.label == pem.CERTIFICATE)
-    found = tuple(map(x509.load_der_x509_certificate, blocks))
+    found = tuple(map(read, blocks))
     if not found:
         raise ValueError("no certificate found: expected a PEM block CERTIFICATE")
     return found

@@ -115,9 +115,9 @@ def load_public(text: bytes) -> list[PublicKey]:
         elif block.label in ("PUBLIC KEY", "RSA PUBLIC KEY"):
             found.append(_public(block))
         elif block.label == pem.CERTIFICATE:
-            from cryptography import x509
+            from nagaya.pki import certificates
 
-            found.append(checked_public(x509.load_der_x509_certificate(block.data).public_key()))
+            found.append(checked_public(certificates.read(block.data).public_key()))
     if not found:
         raise ValueError("no public key found: expected a PEM block PUBLIC KEY, a private key or a certificate")
     return found

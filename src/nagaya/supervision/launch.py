@@ -46,7 +46,7 @@ def _run(command: list[str], order: dict[str, Any]) -> NoReturn:
     # A program below a folder that its user may not enter is run all the same: by what root has opened.
     opened = os.open(program, os.O_PATH | os.O_CLOEXEC)
     enter = runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "confine.py"))["enter"]
-    enter(confinement["user"], confinement["folders"], low_ports=confinement["low_ports"])
+    enter(**confinement)
     os.chdir(order["folder"])
     try:
         os.execve(program, command, order["environment"])  # noqa: S606

@@ -17,7 +17,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nagaya.supervision import launch
@@ -105,24 +105,18 @@ class Place:
             "command": spec.command,
             "environment": dict(spec.environment),
             # The folder of the process has its record and its log: nothing for one that is confined.
-            "folder": os.fspath(spec.folder or (self.folder if confined is None else "/")),
+            "folder": spec.folder or (self.folder if confined is None else "/"),
             "digest": spec.digest,
             "grace": spec.grace,
-            "record": os.fspath(self._record),
+            "record": self._record,
             "open_files": spec.limits.open_files,
             "oom_score": spec.limits.oom_score,
             "limits": limits,
-            "cgroups": [os.fspath(path) for path in cgroups],
-            "confinement": None
-            if confined is None
-            else {
-                "user": confined.user,
-                "folders": [os.fspath(each) for each in confined.folders],
-                "low_ports": confined.low_ports,
-            },
+            "cgroups": cgroups,
+            "confinement": None if confined is None else asdict(confined),
         }
         with os.fdopen(os.memfd_create("order"), "w+b") as whole:
-            whole.write(json.dumps(order).encode())
+            whole.write(json.dumps(order, default=os.fspath).encode())
             whole.seek(0)
             log = open_log(self.log)
             try:

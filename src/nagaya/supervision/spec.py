@@ -31,7 +31,7 @@ class Limits:
     """What a process may use at most."""
 
     memory: int | None = None
-    """Bytes; enforced by a cgroup where the machine permits it (`Supervisor.limits_memory`), else not at all."""
+    """Bytes; enforced by a cgroup where the machine permits it (`Supervisor.unlimited`), else not at all."""
     open_files: int | None = None
     oom_score: int | None = None
     """-1000 to 1000: who dies first when the machine's memory is full. To go below the own needs a privilege."""

@@ -60,13 +60,8 @@ class Supervisor:
         self._rotating: asyncio.Task[None] | None = None
 
     @property
-    def limits_memory(self) -> bool:
-        """Whether this machine lets us enforce limits on memory (and find even those processes that hide)."""
-        return "memory" in self._cgroups.bases
-
-    @property
     def unlimited(self) -> list[str]:
-        """What cannot be limited on this machine: the names of controllers."""
+        """What cannot be limited on this machine: the names of controllers. Processes that hide are found by them."""
         return [name for name in CONTROLLERS if name not in self._cgroups.bases]
 
     def log_of(self, name: str) -> Path:

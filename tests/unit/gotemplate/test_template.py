@@ -123,3 +123,12 @@ def test_a_caller_chooses_how_much_work_a_template_may_take() -> None:
     assert template.render({}, work=1000) == "a" * 300
     with pytest.raises(TemplateError, match="rendering takes more than 100 steps"):
         template.render({}, work=100)
+
+
+@pytest.mark.parametrize("call", ['printf "%6400d" 1', 'printf "%*d" 6400 1', "print $"])
+def test_texts_that_functions_return_are_work(call: str) -> None:
+    template = Template("t", f"{{{{ range 3 }}}}{{{{ $text := {call} }}}}{{{{ end }}}}")
+    data = {"key": "x" * 6400}
+    assert template.render(data, work=400) == ""
+    with pytest.raises(TemplateError, match="rendering takes more than 300 steps"):
+        template.render(data, work=300)

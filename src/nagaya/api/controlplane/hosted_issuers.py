@@ -30,7 +30,12 @@ _bundle = re.compile(
     r"\s*(?:-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]{1,16384}-----END CERTIFICATE-----\s*){1,32}", re.ASCII
 ).fullmatch
 _LOCAL_NAMES: Final = ("localhost", "localdomain")
-_METADATA_NAMES: Final = ("metadata.google.internal", "instance-data.ec2.internal", "metadata.azure.internal")
+_METADATA_NAMES: Final = (
+    "metadata.google.internal",
+    "metadata.goog",
+    "instance-data.ec2.internal",
+    "metadata.azure.internal",
+)
 
 
 def issuer_problems(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from nagaya.api.admission.field_error import aggregate
 from nagaya.api.admission.hosted_control_plane_checks import check_untrusted
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.data_store import ETCD, POSTGRESQL, DataStore
@@ -21,6 +20,7 @@ from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason a
 from nagaya.api.controlplane.hosted_control_plane import HostedControlPlane
 from nagaya.api.controlplane.hosted_status import DataStoreUse
 from nagaya.clusters.certificates.plan import Verdict as Authority
+from nagaya.clusters.names import listed
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 TRY_AGAIN: Final = 5.0
 """Seconds after which something is tried again that nobody tells us the success of."""
 _RENEW_SOON: Final = 1.0
+_SHOWN: Final = 5
+"""Settings that a message names: there may be hundreds, and the API refuses a condition of more than 32 KiB."""
 _WAITS: Final = (Reason.WAITING_FOR_CERTIFICATES, Reason.WAITING_FOR_ENDPOINT, Reason.WAITING_FOR_DATA_STORE)
 
 
@@ -191,7 +193,7 @@ def missing(needed: Iterable[Verdict]) -> Verdict | None:
 def left_out(plane: HostedControlPlane) -> str:
     """Which settings have no effect because admission would have refused them; empty if none."""
     problems = [*check_untrusted(msgspec.to_builtins(plane.spec), "spec")]
-    return f"Settings that are not accepted have no effect: {aggregate(problems)}." if problems else ""
+    return f"Settings that are not accepted have no effect: {listed(problems, _SHOWN)}." if problems else ""
 
 
 def without_api(api: Verdict) -> Verdict:

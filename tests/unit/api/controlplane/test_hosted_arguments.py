@@ -202,6 +202,7 @@ def test_what_users_want_is_accepted(program: str, name: str, value: str) -> Non
         (KUBE_CONTROLLER_MANAGER, "concurrent-gc-syncs", "101"),
         (KUBE_CONTROLLER_MANAGER, "cloud-provider", "aws"),
         (KINE, "datastore-max-open-connections", "0"),
+        (KINE, "datastore-max-open-connections", "100"),
     ],
 )
 def test_values_beyond_bounds_are_refused(program: str, name: str, value: str) -> None:

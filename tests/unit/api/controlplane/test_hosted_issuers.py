@@ -75,6 +75,7 @@ def test_what_is_no_plain_https_url_is_refused(url: str) -> None:
         "168.63.129.16",
         "224.0.0.1",
         "metadata.google.internal",
+        "metadata.goog",
         "metadata",
         "router",
         "[::1]",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.clusters.certificates.held import held
@@ -94,6 +95,27 @@ def test_what_cannot_be_used_is_refused_with_its_name_its_key_and_a_remedy(
     sentence = problem(data, material)
     assert sentence.startswith("Secret fleet/harbour-ca: ")
     assert words in sentence
+
+
+@subtest_cases(
+    ("before", "after"),
+    [
+        (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x07"),  # version 8
+        (b"\x2a\x86\x48\xce\x3d\x02\x01", b"\x2a\x86\x48\xce\x3d\x02\x09"),  # a kind of key that nobody knows
+        (b"\x2a\x86\x48\xce\x3d\x03\x01\x07", b"\x2a\x86\x48\xce\x3d\x03\x01\x79"),  # an unknown curve
+        (b"\x55\x1d\x0e", b"\x55\x1d\x0f"),  # the extension for key usage, twice
+    ],
+)
+def test_a_certificate_that_cannot_be_read_wholly_is_refused(before: bytes, after: bytes) -> None:
+    der = AUTHORITY.certificate.public_bytes(Encoding.DER)
+    assert before in der
+    strange = pem.encode("CERTIFICATE", der.replace(before, after))
+    for material, text in (
+        (Material.AUTHORITY, strange),
+        (Material.FOREIGN_AUTHORITY, PAIR.certificate + strange),
+        (Material.SERVICE_ACCOUNTS, strange),
+    ):
+        assert "tls.crt: the certificate cannot be read" in problem({**PAIR_DATA, "tls.crt": text}, material)
 
 
 def test_what_users_may_provide_is_taken() -> None:

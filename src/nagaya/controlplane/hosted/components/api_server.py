@@ -10,8 +10,7 @@ from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
 from nagaya.api.controlplane.hosted_components import MOST_AUDIT_BACKUPS, MOST_AUDIT_MEGABYTES
 from nagaya.api.controlplane.hosted_kubelet import DEFAULT_ADDRESS_TYPES
 from nagaya.controlplane.hosted.components import configuration
-from nagaya.controlplane.hosted.components.arguments import merged
-from nagaya.controlplane.hosted.components.ciphers import TLS
+from nagaya.controlplane.hosted.components.arguments import TLS, merged
 from nagaya.controlplane.hosted.components.facts import EtcdStore, Store, TenantFacts
 from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
 from nagaya.pki.kubeadm.layout import (

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from nagaya.api.bootstrap.component import Argument
+from nagaya.api.controlplane.argument_values import CIPHER_SUITES
 from nagaya.api.controlplane.hosted_arguments import ALLOWED, refused
+
+TLS: Final[Mapping[str, str]] = {"tls-cipher-suites": ",".join(CIPHER_SUITES), "tls-min-version": "VersionTLS12"}
+"""Defaults of all servers."""
 
 
 def merged(

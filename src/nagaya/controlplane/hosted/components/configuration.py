@@ -69,7 +69,10 @@ def _issuer(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry whose certificates were read and encoded again. Raises ValueError if they are none."""
     issuer = dict(entry["issuer"])
     if bundle := issuer.get("certificateAuthority"):
-        issuer["certificateAuthority"] = certificates.reencoded(bundle.encode()).decode()
+        try:
+            issuer["certificateAuthority"] = certificates.reencoded(bundle.encode()).decode()
+        except ValueError as error:
+            raise ValueError(f"certificateAuthority of {issuer['url']} in authentication.jwt: {error}") from None
     return {**entry, "issuer": issuer}
 
 

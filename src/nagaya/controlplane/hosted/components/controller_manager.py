@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from nagaya.api.bootstrap.component import Argument
 from nagaya.api.controlplane.hosted_arguments import KUBE_CONTROLLER_MANAGER
-from nagaya.controlplane.hosted.components.arguments import merged
-from nagaya.controlplane.hosted.components.ciphers import TLS
+from nagaya.controlplane.hosted.components.arguments import TLS, merged
 from nagaya.controlplane.hosted.components.facts import TenantFacts
 from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
 from nagaya.pki.kubeadm.identities import CONTROLLER_MANAGER
@@ -47,18 +44,11 @@ def arguments(facts: TenantFacts) -> tuple[str, ...]:
         "service-cluster-ip-range": ",".join(facts.network.service_cidrs),
         "use-service-account-credentials": "true",
     }
-    defaults = {**TLS, "allocate-node-cidrs": "true", CONTROLLERS: _controllers("*"), "profiling": "false"}
-    given = _with_joining(facts.settings.controller_manager.extra_args)
-    return merged(KUBE_CONTROLLER_MANAGER, fixed, defaults, given)
-
-
-def _with_joining(given: Sequence[Argument]) -> list[Argument]:
-    """The user's choice of controllers never leaves out those that joining depends on, unless it says so."""
-    return [
-        Argument(name=each.name, value=_controllers(each.value)) if each.name == CONTROLLERS else each for each in given
-    ]
-
-
-def _controllers(chosen: str) -> str:
-    # The first mention of a controller counts, so one that the user switches off stays off.
-    return ",".join((chosen, *FOR_JOINING)) if chosen else ",".join(FOR_JOINING)
+    defaults = {**TLS, "allocate-node-cidrs": "true", CONTROLLERS: "*", "profiling": "false"}
+    given = facts.settings.controller_manager.extra_args
+    # The user's choice never leaves out the controllers that joining depends on, unless it says so: the first mention
+    # of a controller counts.
+    return tuple(
+        ",".join((each, *FOR_JOINING)) if each.startswith(f"--{CONTROLLERS}=") else each
+        for each in merged(KUBE_CONTROLLER_MANAGER, fixed, defaults, given)
+    )

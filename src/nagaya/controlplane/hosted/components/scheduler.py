@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nagaya.api.controlplane.hosted_arguments import KUBE_SCHEDULER
-from nagaya.controlplane.hosted.components.arguments import merged
-from nagaya.controlplane.hosted.components.ciphers import TLS
+from nagaya.controlplane.hosted.components.arguments import TLS, merged
 from nagaya.controlplane.hosted.components.facts import TenantFacts
 from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
 from nagaya.pki.kubeadm.identities import SCHEDULER

@@ -14,6 +14,7 @@ from ipaddress import ip_address
 import msgspec
 
 from nagaya.api.cluster.cluster import CLUSTERS
+from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.api.controlplane.data_store import DATA_STORES, ETCD
 from nagaya.api.controlplane.data_store import FINALIZER as STORE_FINALIZER
 from nagaya.api.controlplane.hosted_arguments import (
@@ -218,7 +219,10 @@ class Apply:
         async with self._choosing:
             held = await asyncio.to_thread(ports.give, folder, declared.port_names(), settings.local_ports)
             held = await asyncio.to_thread(ports.give, folder, [processes.SLOT], processes.SLOTS, lambda _: True)
-            if declared.tunnelled and not declared.plane.spec.addons.konnectivity.server.port:
+            asked = declared.plane.spec.addons.konnectivity.server.port
+            if declared.tunnelled and asked:
+                await asyncio.to_thread(expect_free, Endpoint(host=declared.listening.address, port=asked), folder)
+            elif declared.tunnelled:
                 taken = {declared.listening.port}
                 for each in self.observer.rt.cache.list(HOSTED_CONTROL_PLANES):
                     taken.add(each.spec.control_plane_endpoint.port or 0)
@@ -250,7 +254,6 @@ class Apply:
             written[f"encryption/{configuration.ENCRYPTION}"] = made_for.encryption
         folder.write({**written, **{f"pki/{name}": content for name, content in store.files.items()}})
         folder.write_for_balancer({AUTHORITY: made_for.authorities.cluster.certificate})
-        folder.share()
         return Files(made_for, facts, ports, _hashes(folder, made_for, written), issued, folder)
 
     async def _run(self, seen: Seen, action: Run) -> None:
@@ -263,6 +266,13 @@ class Apply:
         for each in action.steps.start:
             log.info("HostedControlPlane %s: starts %s %s", Key.of(seen.plane), each.program, each.version)
         await host.carry_out(seen.uid, action.steps, balancer)
+
+
+def expect_free(at: Endpoint, folder: TenantFolder) -> None:
+    """Raise NoPortLeft if something else than the tenant's own server listens at the port for its agents."""
+    started = folder.started().get(f"{folder.path.name}.{KONNECTIVITY_SERVER}")
+    if (started is None or started.listens not in ("", str(at))) and not addresses.is_free(at.host, at.port or 0):
+        raise NoPortLeft(f"Konnectivity cannot listen at {at}: another program listens there. Choose another port.")
 
 
 def _hashes(folder: TenantFolder, made_for: FilesFor, written: dict[str, bytes]) -> dict[str, str]:

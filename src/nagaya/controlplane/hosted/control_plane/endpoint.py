@@ -2,13 +2,14 @@
 
 Pure but for two questions to the machine, which are handed in. What always holds: of the control planes of one machine
 no two listen at the same port of the same address. Who has written its endpoint down has it; of two that say the same,
-the older one.
+the older one. Whoever writes down what somebody else listens at waits until it is free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 
 from nagaya.api.cluster.cluster import Cluster
 from nagaya.api.cluster.cluster_network import Endpoint
@@ -44,12 +45,19 @@ class Listening:
     reason: HostedControlPlaneReason = HostedControlPlaneReason.ENDPOINT_READY
     message: str = ""
     """What is wrong; empty if nothing is."""
+    runs: bool = False
+    """Whether API servers were started to listen there."""
 
 
 def look(
-    plane: HostedControlPlane, cluster: Cluster, others: Iterable[HostedControlPlane], machine: Machine
+    plane: HostedControlPlane,
+    cluster: Cluster,
+    others: Iterable[HostedControlPlane],
+    machine: Machine,
+    started: Collection[str] = (),
 ) -> Listening:
-    """Where a tenant's API is, or shall be."""
+    """Where a tenant's API is, or shall be. `started`: where its API servers were started to listen; an empty text if
+    that is not known."""
     network = plane.spec.network
     address = _address(plane, cluster, machine)
     asked = port_of(network, cluster.spec.cluster_network)
@@ -58,9 +66,13 @@ def look(
     if declared.valid:
         port = asked or declared.port or 0
         rival = next((each for each in rivals if _listens(each, machine, address, port) and _older(each, plane)), None)
+        runs = not {"", str(Endpoint(host=address, port=port))}.isdisjoint(started)
+        found = Listening(declared, address, port, True, runs=runs)
         if rival is not None:
-            return _in_use(Listening(declared, address, port, True), f"HostedControlPlane {Key.of(rival)} has it")
-        return Listening(declared, address, port, True)
+            return _in_use(found, f"HostedControlPlane {Key.of(rival)} has it")
+        if not runs and not machine.is_free(address, port):
+            return _in_use(found, "another program listens there")
+        return found
     told = cluster.spec.control_plane_endpoint
     port = asked or (told.port if told.valid else None) or 0
     if not port:
@@ -89,7 +101,7 @@ def _address(plane: HostedControlPlane, cluster: Cluster | None, machine: Machin
         hosts.append(cluster.spec.control_plane_endpoint.host)
     for each in hosts:
         if each and machine.is_own(each):
-            return each
+            return str(ip_address(each))  # in the one form in which addresses are compared
     shared = None if cluster is None else cluster.spec.cluster_network
     return machine.default_address(network_of(plane.spec.network, shared).family)
 
@@ -115,12 +127,9 @@ def _older(one: HostedControlPlane, other: HostedControlPlane) -> bool:
 
 
 def _in_use(found: Listening, why: str) -> Listening:
-    return Listening(
-        found.endpoint if found.is_written else Endpoint(),
-        found.address,
-        found.port,
-        found.is_written,
-        HostedControlPlaneReason.ADDRESS_IN_USE,
+    message = (
         f"The API cannot listen at {Endpoint(host=found.address, port=found.port)}: {why}. "
-        "Give another port in spec.network.port, or stop what is there.",
+        "Give another port in spec.network.port, or stop what is there."
     )
+    endpoint = found.endpoint if found.is_written else Endpoint()
+    return replace(found, endpoint=endpoint, reason=HostedControlPlaneReason.ADDRESS_IN_USE, message=message)

@@ -58,7 +58,7 @@ class Declared:
         """The address that pods find behind the Service `kubernetes`: the endpoint's, if it is one."""
         host = self.listening.endpoint.host
         try:
-            return str(ipaddress.ip_address(host))
+            return str(ipaddress.ip_address(host.partition("%")[0]))
         except ValueError:
             return self.listening.address
 

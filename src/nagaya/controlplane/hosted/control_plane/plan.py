@@ -139,7 +139,7 @@ def _tenancy(seen: Seen, actions: list[Action]) -> Tenancy | None:
     """What processes depend on, once all of it is there and written."""
     given, store, listening = seen.given, seen.known.store, seen.declared.listening
     # A data store that is away for a while, or an endpoint that somebody claims, changes nothing for what runs.
-    if given is None or store is None or not listening.is_written or (listening.message and not seen.started):
+    if given is None or store is None or not listening.is_written or (listening.message and not listening.runs):
         return None
     made_for = FilesFor(seen.declared, seen.target.version, given, store, seen.encryption)
     files = seen.known.files

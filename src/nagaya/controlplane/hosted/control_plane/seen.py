@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 from nagaya.api.cluster.cluster import CLUSTERS, Cluster
 from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.data_store import DATA_STORES, DataStore
+from nagaya.api.controlplane.hosted_arguments import KUBE_APISERVER
 from nagaya.api.controlplane.hosted_control_plane import HOSTED_CONTROL_PLANES, HostedControlPlane
 from nagaya.clusters import owners
 from nagaya.clusters.certificates import kubeconfig_plan
@@ -45,6 +47,7 @@ from nagaya.pki.keys import KeyAlgorithm
 from nagaya.supervision.status import ProcessStatus
 
 AUTHORITIES: Final = Wanted(Etcd.NONE, KeyAlgorithm.ECDSA_P256)
+_NONE: Final[Mapping[str, Started]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +122,32 @@ class Observer:
                 return self.rt.cache.get(CLUSTERS, Key(plane.metadata.namespace, each.name))
         return None
 
-    def listening(self, plane: HostedControlPlane, cluster: Cluster) -> endpoint.Listening:
+    def listening(
+        self, plane: HostedControlPlane, cluster: Cluster, started: Mapping[str, Started] = _NONE
+    ) -> endpoint.Listening:
         """Where the API of a control plane is, or shall be."""
-        settings = self.host.settings
+        settings, others = self.host.settings, self.rt.cache.list(HOSTED_CONTROL_PLANES)
+
+        @cache
+        def held() -> set[str]:
+            """Where programs of other tenants were started to listen, whether or not they run right now."""
+            folders = [self.host.folder(each.tenant_id) for each in others if each.tenant_id != plane.tenant_id]
+            return {each.listens for folder in folders for each in folder.started().values()}
+
+        def is_free(address: str, port: int) -> bool:
+            return addresses.is_free(address, port) and str(Endpoint(host=address, port=port)) not in held()
+
         machine = Machine(
             lambda family: settings.address or addresses.default_address(family),
             addresses.is_own,
-            addresses.is_free,
+            is_free,
             settings.ports,
             self.host.ports.taken(but=plane.tenant_id),
         )
-        return endpoint.look(plane, cluster, self.rt.cache.list(HOSTED_CONTROL_PLANES), machine)
+        # What runs without a record of it may be at any address.
+        names = {*started, *self.host.processes(plane.tenant_id)}
+        listens = {started[each].listens if each in started else "" for each in names if f".{KUBE_APISERVER}-" in each}
+        return endpoint.look(plane, cluster, others, machine, listens)
 
     def claim(self, plane: HostedControlPlane) -> Claim:
         """Whether a control plane may have the tenant that it goes on with, or begin one."""
@@ -149,8 +167,8 @@ class Observer:
             certificates_seen.observe_kubeconfig(self.reader, key),
         )
         encryption, problem = await self.encryption.read(plane)
-        declared = Declared(plane, cluster, self.listening(plane, cluster))
         started = self.host.folder(uid).started()
+        declared = Declared(plane, cluster, self.listening(plane, cluster, started))
         remote = rt.remotes.get(key)
         running = upgrade.running((each.version for each in started.values()), plane.status.version)
         target = upgrade.target(plane.spec.version, running, kubelets(remote))

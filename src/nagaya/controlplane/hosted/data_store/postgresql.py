@@ -21,7 +21,7 @@ from nagaya.controlplane.hosted.data_store.postgresql_connection import (
     identifier,
     literal,
 )
-from nagaya.controlplane.hosted.data_store.scram import new_password, verifier
+from nagaya.controlplane.hosted.data_store.scram import kept_password, verifier
 from nagaya.controlplane.hosted.data_store.snapshots import Entry
 from nagaya.controlplane.hosted.data_store.tenant import Tenant
 from nagaya.controlplane.hosted.data_store.tenant_store import PASSWORD, KineTenantStore
@@ -75,7 +75,7 @@ class PostgresqlDriver:
 
     async def provision(self, tenant: Tenant, kept: Mapping[str, bytes] | None = None) -> KineTenantStore:
         """A database and a role. The password that is kept stays, also if the role was lost."""
-        password = (kept or {}).get(PASSWORD, b"").decode("ascii") or new_password()
+        password = kept_password((kept or {}).get(PASSWORD, b""))
         name = identifier(tenant.database)
         async with connected(self._server, _ADMINISTRATION) as connection:
             exists = await connection.value("SELECT 1 FROM pg_roles WHERE rolname = $1", tenant.database)

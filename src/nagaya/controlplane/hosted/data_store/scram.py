@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from typing import Final
 
@@ -15,6 +16,12 @@ _SALT_BYTES: Final = 16
 def new_password() -> str:
     """A password that needs no quoting anywhere."""
     return secrets.token_hex(24)
+
+
+def kept_password(kept: bytes) -> str:
+    """The password that was kept, or a new one if it is none of ours: a tenant may be able to write where it was kept,
+    and it becomes part of a URL."""
+    return kept.decode() if re.fullmatch(rb"[0-9a-f]{48}", kept) else new_password()
 
 
 def verifier(password: str, salt: bytes | None = None) -> str:

@@ -24,8 +24,19 @@ def default_address(family: int = 4) -> str:
 
 
 def is_own(address: str) -> bool:
-    """Whether this machine has an address."""
-    return _binds(address, 0)
+    """Whether this machine has an address at which a tenant may listen.
+
+    All addresses at once, and addresses of IPv4 in the form of IPv6, would be ways to the ports of other tenants. API
+    servers behind balancers have loopback addresses of their own (processes.py). Behind a % comes the name of a network
+    device, which can be any text.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if "%" in address or found.is_unspecified or getattr(found, "ipv4_mapped", None):
+        return False
+    return (not found.is_loopback or str(found) in (LOOPBACK, "::1")) and _binds(address, 0)
 
 
 def is_free(address: str, port: int) -> bool:

@@ -8,7 +8,7 @@ started again for a renewal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -17,8 +17,9 @@ from cryptography import x509
 
 from nagaya.api.cluster.secrets import Purpose
 from nagaya.clusters.certificates.seen import AuthoritiesSeen
+from nagaya.controlplane.hosted.data_store.leaf import valid
 from nagaya.controlplane.hosted.host.tenant_folder import TenantFolder
-from nagaya.pki import certificates, keys, kubeconfig
+from nagaya.pki import kubeconfig
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec
 from nagaya.pki.key_pair import KeyPair
@@ -27,7 +28,7 @@ from nagaya.pki.kubeadm.identities import Identity
 from nagaya.pki.kubeadm.inputs import Inputs
 from nagaya.pki.kubeadm.layout import SERVICE_ACCOUNTS_KEY, SERVICE_ACCOUNTS_PUBLIC_KEY, certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import WITHOUT_ETCD
-from nagaya.pki.renewal import renewal, renewal_time
+from nagaya.pki.renewal import renewal_time
 from nagaya.world import Clock
 
 _PKI: Final = "pki"
@@ -48,6 +49,16 @@ class Authorities:
         pairs = [each.pair for each in found if each is not None and each.signs]
         return cls(*pairs) if len(pairs) == len(_PURPOSES) else None
 
+    def files(self) -> dict[str, bytes]:
+        """What programs need of them, by kubeadm's names."""
+        return {
+            certificate_file(CLUSTER.name): self.cluster.certificate,
+            key_file(CLUSTER.name): self.cluster.key,
+            certificate_file(FRONT_PROXY.name): self.front_proxy.certificate,
+            SERVICE_ACCOUNTS_KEY: self.service_accounts.key,
+            SERVICE_ACCOUNTS_PUBLIC_KEY: self.service_accounts.certificate,
+        }
+
 
 _PURPOSES: Final = (Purpose.CLUSTER_AUTHORITY, Purpose.FRONT_PROXY_AUTHORITY, Purpose.SERVICE_ACCOUNTS)
 
@@ -60,6 +71,11 @@ class Issued:
     not_after: datetime
     serial_number: str
 
+    @classmethod
+    def of(cls, name: str, certificate: x509.Certificate) -> Issued:
+        """A certificate under a name."""
+        return cls(name, certificate.not_valid_after_utc, f"{certificate.serial_number:x}")
+
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
@@ -70,6 +86,33 @@ class Certificates:
     """When the first of them is to be renewed; None if none can be made to last longer."""
     renewed: tuple[str, ...] = ()
     """Why some were replaced just now, a sentence each."""
+
+
+class Issuing:
+    """Certificates of one tenant, while they are issued. Raises ValueError if an authority cannot be used."""
+
+    def __init__(self, authorities: Authorities, clock: Clock) -> None:
+        pairs = {CLUSTER.name: authorities.cluster, FRONT_PROXY.name: authorities.front_proxy}
+        self._signers = {name: CertificateAuthority.load(pair.certificate, pair.key) for name, pair in pairs.items()}
+        self._clock = clock
+        self._issued = [Issued.of(name, signer.certificate) for name, signer in self._signers.items()]
+        self._due: list[datetime] = []
+        self._renewed: list[str] = []
+
+    def leaf(self, name: str, before: KeyPair, spec: CertificateSpec, authority: str = CLUSTER.name) -> KeyPair:
+        """A pair that is as it shall be: the one from before, if it is."""
+        signer = self._signers[authority]
+        certificate, key, why = valid(before, spec, signer, self._clock)
+        if why:
+            self._renewed.append(why)
+        self._issued.append(Issued.of(name, certificate))
+        if (moment := renewal_time(certificate, signer.certificate, spec)) is not None:
+            self._due.append(moment)
+        return KeyPair.of(certificate, key)
+
+    def result(self) -> Certificates:
+        """All that were issued."""
+        return Certificates(tuple(self._issued), min(self._due, default=None), tuple(self._renewed))
 
 
 def ensure(
@@ -84,69 +127,19 @@ def ensure(
 
     `server` is the URL at which the tenant's own programs find its API. Raises ValueError if something cannot be made.
     """
-    folder.write(dict(_given(authorities)))
-    signers = {
-        CLUSTER.name: CertificateAuthority.load(authorities.cluster.certificate, authorities.cluster.key),
-        FRONT_PROXY.name: CertificateAuthority.load(authorities.front_proxy.certificate, authorities.front_proxy.key),
-    }
-    wanted: dict[str, tuple[CertificateSpec, CertificateAuthority]] = {
-        leaf.name: (leaf.spec(inputs), signers[leaf.authority.name]) for leaf in WITHOUT_ETCD
-    }
-    for each in identities:
-        wanted[_stem(each)] = (each.spec(inputs.leaf_validity), signers[CLUSTER.name])
-    issued = [_issued(name, signer.certificate) for name, signer in signers.items()]
-    due: list[datetime] = []
-    renewed: list[str] = []
-    for name, (spec, signer) in wanted.items():
-        certificate, reason = _leaf(folder, name, spec, signer, clock)
-        issued.append(_issued(name, certificate))
-        if reason:
-            renewed.append(reason)
-        if (moment := renewal_time(certificate, signer.certificate, spec)) is not None:
-            due.append(moment)
-    folder.write({each.file: _kubeconfig(folder, each, authorities, server, inputs) for each in identities})
-    return Certificates(tuple(issued), min(due, default=None), tuple(renewed))
-
-
-def _given(authorities: Authorities) -> Iterator[tuple[str, bytes]]:
-    for authority, pair in ((CLUSTER, authorities.cluster), (FRONT_PROXY, authorities.front_proxy)):
-        yield f"{_PKI}/{certificate_file(authority.name)}", pair.certificate
-    yield f"{_PKI}/{key_file(CLUSTER.name)}", authorities.cluster.key
-    yield f"{_PKI}/{SERVICE_ACCOUNTS_KEY}", authorities.service_accounts.key
-    yield f"{_PKI}/{SERVICE_ACCOUNTS_PUBLIC_KEY}", authorities.service_accounts.certificate
-
-
-def _leaf(
-    folder: TenantFolder, name: str, spec: CertificateSpec, signer: CertificateAuthority, clock: Clock
-) -> tuple[x509.Certificate, str]:
-    """A certificate of the folder, and why it was renewed, if it was."""
-    certificate_path, key_path = f"{_PKI}/{certificate_file(name)}", f"{_PKI}/{key_file(name)}"
-    pair = _read(folder, certificate_path, key_path)
-    if pair is None:
-        made = KeyPair.of(*signer.issue_pair(spec, clock))
+    folder.write({f"{_PKI}/{name}": content for name, content in authorities.files().items()})
+    issuing = Issuing(authorities, clock)
+    leaves = [(leaf.name, leaf.spec(inputs), leaf.authority.name) for leaf in WITHOUT_ETCD]
+    leaves += [(_stem(each), each.spec(inputs.leaf_validity), CLUSTER.name) for each in identities]
+    for name, spec, authority in leaves:
+        certificate, key = f"{_PKI}/{certificate_file(name)}", f"{_PKI}/{key_file(name)}"
+        before = KeyPair(folder.read(certificate) or b"", folder.read(key) or b"")
+        pair = issuing.leaf(name, before, spec, authority)
         # The key first: where the certificate is, its key is.
-        folder.write({key_path: made.key})
-        folder.write({certificate_path: made.certificate})
-        return certificates.load(made.certificate)[0], ""
-    certificate, key = pair
-    why = renewal(certificate, key.public_key(), spec, [signer.certificate], clock.now())
-    if why is None:
-        return certificate, ""
-    certificate = signer.issue(spec, key.public_key(), clock)
-    folder.write({certificate_path: certificates.to_pem(certificate)})
-    return certificate, why.sentence
-
-
-def _read(
-    folder: TenantFolder, certificate_path: str, key_path: str
-) -> tuple[x509.Certificate, keys.PrivateKey] | None:
-    certificate, key = folder.read(certificate_path), folder.read(key_path)
-    if certificate is None or key is None:
-        return None
-    try:
-        return certificates.load(certificate)[0], keys.load(key)
-    except ValueError:
-        return None  # somebody has damaged it: it is made anew
+        folder.write({key: pair.key})
+        folder.write({certificate: pair.certificate})
+    folder.write({each.file: _kubeconfig(folder, each, authorities, server, inputs) for each in identities})
+    return issuing.result()
 
 
 def _kubeconfig(
@@ -168,7 +161,3 @@ def _kubeconfig(
 
 def _stem(identity: Identity) -> str:
     return identity.file.removesuffix(".conf")
-
-
-def _issued(name: str, certificate: x509.Certificate) -> Issued:
-    return Issued(name, certificate.not_valid_after_utc, f"{certificate.serial_number:x}")

@@ -172,10 +172,6 @@ async def _is_confirmed(
 def _read_status(folder: TenantFolder) -> BalancerStatus:
     try:
         with (folder.path / f"{BALANCER_FILE}{STATUS}").open("rb") as file:
-            content = file.read(_LONGEST_STATUS)
-    except FileNotFoundError:
-        content = b""
-    try:
-        return BalancerStatus() if not content else msgspec.json.decode(content, type=BalancerStatus)
-    except msgspec.MsgspecError:
+            return msgspec.json.decode(file.read(_LONGEST_STATUS), type=BalancerStatus)
+    except (FileNotFoundError, msgspec.MsgspecError):
         return BalancerStatus()

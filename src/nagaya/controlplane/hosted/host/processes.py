@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from nagaya.api.cluster.cluster_network import Endpoint
 from nagaya.api.controlplane.hosted_arguments import (
     KINE,
     KONNECTIVITY_SERVER,
@@ -190,7 +191,8 @@ def _api_server(tenancy: Tenancy, index: int, context: ssl.SSLContext) -> Wanted
         grace=serving.drain_seconds + _REQUEST_SECONDS,
         ready=answers_http(serving.bind_address, serving.port, "/readyz", context),
     )
-    return Wanted(Role.API_SERVER, KUBE_APISERVER, facts.version, spec)
+    at = str(Endpoint(host=facts.serving.bind_address, port=facts.serving.port))
+    return Wanted(Role.API_SERVER, KUBE_APISERVER, facts.version, spec, at)
 
 
 def _kine(tenancy: Tenancy, store: KineStore) -> Wanted:
@@ -226,7 +228,8 @@ def _konnectivity(tenancy: Tenancy) -> Wanted:
         grace=_CONTROLLER_GRACE,
         ready=answers_http(LOOPBACK, tunnel.health_port, "/healthz"),
     )
-    return Wanted(Role.BESIDE, KONNECTIVITY_SERVER, "", spec)
+    at = str(Endpoint(host=tunnel.bind_address, port=tunnel.agent_port))
+    return Wanted(Role.BESIDE, KONNECTIVITY_SERVER, "", spec, at)
 
 
 def _balancer(tenancy: Tenancy) -> Wanted:

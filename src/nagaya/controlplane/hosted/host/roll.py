@@ -40,6 +40,8 @@ class Wanted:
     program: str
     version: str
     spec: ProcessSpec
+    listens: str = ""
+    """Where clients reach it, if that is at an address of this machine."""
 
     @property
     def name(self) -> str:
@@ -49,7 +51,7 @@ class Wanted:
     @property
     def started(self) -> Started:
         """What is written down of it."""
-        return Started(self.spec.digest, self.version)
+        return Started(self.spec.digest, self.version, self.listens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,17 +36,17 @@ from nagaya.supervision.folders import hand_over, let_through, remove, share
 
 _BALANCER: Final = "balancer"
 BALANCER_FILE: Final = f"{_BALANCER}/balancer.json"
-_READ: Final = ("pki", "configuration", "encryption")
-"""Folders that the tenant's programs read."""
 _UID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class Started(msgspec.Struct, frozen=True):
+class Started(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a process was last started as."""
 
     digest: str
     version: str
     """Of Kubernetes."""
+    listens: str = ""
+    """Where clients of an API server, or agents of Konnectivity, connect. Earlier versions of Nagaya left it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +116,10 @@ class TenantFolder:
             hand_over(self.path / "logs", self.user)
             hand_over(self.path / "run", self.user)
 
-    def share(self) -> None:
-        """Let the tenant's programs read what an earlier version of Nagaya, or one that was not root, has written."""
-        if self.user is None:
-            return
-        for name in _READ:
-            for inside, _, files in os.walk(self.path / name):
-                for each in (".", *files):
-                    share(Path(inside, each), self.user)
-        for kubeconfig in self.path.glob("*.conf"):
-            share(kubeconfig, self.user)
-
     def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Have files with this content, by their path within the folder, for the tenant's programs to read. Returns
-        those that were not so before."""
+        """Have files with this content, by their path within the folder, for the tenant's programs to read, also those
+        that an earlier version of Nagaya, or one that was not root, has written. Returns those that were not so
+        before."""
         return self._write(files, self.user)
 
     def write_for_balancer(self, files: Mapping[str, bytes]) -> None:

@@ -41,18 +41,6 @@ def store_in_pod(servers: Iterable[str], prefix: str) -> EtcdStore:
     return EtcdStore(tuple(servers), prefix, ca, certificate, key)
 
 
-def kine_in_pod(endpoint: str, *, authority: bool = False, certificate: bool = False) -> KineStore:
-    """A kine in the same pod. `authority` and `certificate` say whether there are files for its connection."""
-    file = FOLDERS.certificate
-    return KineStore(
-        f"{FOLDERS.sockets}/kine.sock",
-        endpoint,
-        file("store/ca.crt") if authority else "",
-        file("store/client.crt") if certificate else "",
-        file("store/client.key") if certificate else "",
-    )
-
-
 def facts_in_pod(
     plane: HostedControlPlane,
     cluster_name: str,

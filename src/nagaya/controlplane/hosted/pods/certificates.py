@@ -14,23 +14,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from cryptography import x509
-
 from nagaya.api.untyped import Untyped
 from nagaya.clusters.certificates.kubeconfig import read
-from nagaya.controlplane.hosted.host.certificates import Authorities, Issued
+from nagaya.controlplane.hosted.host.certificates import Authorities, Issued, Issuing
 from nagaya.controlplane.hosted.kubernetes.pods import secret_key
-from nagaya.pki import certificates, keys, kubeconfig
-from nagaya.pki.authority import CertificateAuthority
-from nagaya.pki.certificates import CertificateSpec
+from nagaya.pki import kubeconfig
 from nagaya.pki.key_pair import KeyPair
-from nagaya.pki.kubeadm.authorities import CLUSTER, FRONT_PROXY
 from nagaya.pki.kubeadm.identities import Identity
 from nagaya.pki.kubeadm.inputs import Inputs
-from nagaya.pki.kubeadm.layout import SERVICE_ACCOUNTS_KEY, SERVICE_ACCOUNTS_PUBLIC_KEY, certificate_file, key_file
+from nagaya.pki.kubeadm.layout import certificate_file, key_file
 from nagaya.pki.kubeadm.leaves import WITHOUT_ETCD
 from nagaya.pki.kubeconfig import ClientCertificate
-from nagaya.pki.renewal import renewal, renewal_time
 from nagaya.world import Clock
 
 _NOTHING: Final = KeyPair(b"", b"")
@@ -82,29 +76,16 @@ def ensure(
 
     Raises ValueError if something cannot be made.
     """
-    signers = {
-        CLUSTER.name: CertificateAuthority.load(authorities.cluster.certificate, authorities.cluster.key),
-        FRONT_PROXY.name: CertificateAuthority.load(authorities.front_proxy.certificate, authorities.front_proxy.key),
-    }
-    made = _Made(clock)
-    made.files |= {
-        certificate_file(CLUSTER.name): authorities.cluster.certificate,
-        key_file(CLUSTER.name): authorities.cluster.key,
-        certificate_file(FRONT_PROXY.name): authorities.front_proxy.certificate,
-        SERVICE_ACCOUNTS_KEY: authorities.service_accounts.key,
-        SERVICE_ACCOUNTS_PUBLIC_KEY: authorities.service_accounts.certificate,
-    }
-    for name, signer in signers.items():
-        made.issued.append(_issued(name, signer.certificate))
+    issuing, files = Issuing(authorities, clock), authorities.files()
     for leaf in WITHOUT_ETCD:
         paths = certificate_file(leaf.name), key_file(leaf.name)
         pair = KeyPair(*(before.get(path, b"") for path in paths))
-        pair = made.leaf(leaf.name, pair, leaf.spec(inputs), signers[leaf.authority.name])
-        made.files |= dict(zip(paths, (pair.certificate, pair.key), strict=True))
+        pair = issuing.leaf(leaf.name, pair, leaf.spec(inputs), leaf.authority.name)
+        files |= dict(zip(paths, (pair.certificate, pair.key), strict=True))
     for identity, server in servers.items():
         pair = _in_kubeconfig(before.get(identity.file, b""))
         name, spec = identity.file.removesuffix(".conf"), identity.spec(inputs.leaf_validity)
-        pair = made.leaf(name, pair, spec, signers[CLUSTER.name])
+        pair = issuing.leaf(name, pair, spec)
         config = kubeconfig.build(
             server,
             authorities.cluster.certificate,
@@ -112,41 +93,9 @@ def ensure(
             cluster=inputs.cluster_name,
             user=identity.user,
         )
-        made.files[identity.file] = kubeconfig.to_yaml(config)
-    return ProgramFiles(made.files, tuple(made.issued), min(made.due, default=None), tuple(made.renewed))
-
-
-class _Made:
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self.files: dict[str, bytes] = {}
-        self.issued: list[Issued] = []
-        self.due: list[datetime] = []
-        self.renewed: list[str] = []
-
-    def leaf(self, name: str, before: KeyPair, spec: CertificateSpec, signer: CertificateAuthority) -> KeyPair:
-        """A pair that is as it shall be: the one from before, if it is."""
-        pair, certificate = self._pair(before, spec, signer)
-        self.issued.append(_issued(name, certificate))
-        if (moment := renewal_time(certificate, signer.certificate, spec)) is not None:
-            self.due.append(moment)
-        return pair
-
-    def _pair(
-        self, before: KeyPair, spec: CertificateSpec, signer: CertificateAuthority
-    ) -> tuple[KeyPair, x509.Certificate]:
-        try:
-            key, certificate = keys.load(before.key), certificates.load(before.certificate)[0]
-        except ValueError:
-            certificate, fresh = signer.issue_pair(spec, self._clock)
-            return KeyPair.of(certificate, fresh), certificate
-        why = renewal(certificate, key.public_key(), spec, [signer.certificate], self._clock.now())
-        if why is None:
-            # Encoded again: it comes from a Secret in the namespace of the tenant.
-            return KeyPair.of(certificate, key), certificate
-        self.renewed.append(why.sentence)
-        certificate = signer.issue(spec, key.public_key(), self._clock)
-        return KeyPair.of(certificate, key), certificate
+        files[identity.file] = kubeconfig.to_yaml(config)
+    made = issuing.result()
+    return ProgramFiles(files, made.issued, made.due, made.renewed)
 
 
 def _in_kubeconfig(text: bytes) -> KeyPair:
@@ -155,7 +104,3 @@ def _in_kubeconfig(text: bytes) -> KeyPair:
     except ValueError:
         return _NOTHING
     return KeyPair.of(content.certificate, content.key)
-
-
-def _issued(name: str, certificate: x509.Certificate) -> Issued:
-    return Issued(name, certificate.not_valid_after_utc, f"{certificate.serial_number:x}")

@@ -113,6 +113,6 @@ def _cluster_ip(service: Untyped) -> str:
 def _address(host: str) -> str:
     """The host, if it is an address and no name: only an address can be advertised."""
     try:
-        return str(ip_address(host))
+        return str(ip_address(host.partition("%")[0]))
     except ValueError:
         return ""

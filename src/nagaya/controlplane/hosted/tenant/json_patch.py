@@ -14,7 +14,9 @@ from nagaya.kube.patches import same
 
 _OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
 _MISSING: Final = object()
-_LARGEST: Final = 256 << 10
+_LARGEST: Final = 32 << 10
+"""Characters and values. The configuration of a kubelet has a tenth of it; a hundred operations on so many take half a
+second."""
 _DEEPEST: Final = 64
 
 

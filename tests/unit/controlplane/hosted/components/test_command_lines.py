@@ -14,6 +14,7 @@ from nagaya.api.controlplane.hosted_arguments import (
     KUBE_APISERVER,
     KUBE_CONTROLLER_MANAGER,
     KUBE_SCHEDULER,
+    refused,
 )
 from nagaya.api.controlplane.hosted_components import HostedApiServer, HostedComponent
 from nagaya.api.controlplane.hosted_control_plane import HostedSettings
@@ -163,6 +164,14 @@ def test_joining_works_whichever_controllers_the_user_chooses() -> None:
     assert value(controller_manager.arguments(pod_facts(FULL)), "controllers") == (
         "*,-ttl-controller,bootstrap-signer-controller,token-cleaner-controller"
     )
+
+
+def test_the_longest_choice_of_controllers_that_admission_accepts_is_used() -> None:
+    chosen = ",".join(["*", *(f"-c{number}" for number in range(63))])
+    given = (Argument(name="controllers", value=chosen),)
+    assert not [*refused(KUBE_CONTROLLER_MANAGER, [("controllers", chosen)])]
+    settings = HostedSettings(controller_manager=HostedComponent(extra_args=given))
+    assert value(controller_manager.arguments(replace(FACTS, settings=settings)), "controllers").startswith(chosen)
 
 
 def test_both_families_are_told() -> None:

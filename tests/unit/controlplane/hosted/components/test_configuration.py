@@ -77,6 +77,13 @@ def test_issuers_and_policies_that_admission_refuses_get_into_no_file() -> None:
     }
 
 
+def test_an_issuer_whose_certificate_cannot_be_read_is_named() -> None:
+    text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    issuer = {"issuer": {"url": "https://id.example", "certificateAuthority": text}}
+    with pytest.raises(ValueError, match=r"certificateAuthority of https://id\.example in authentication\.jwt"):
+        read({"version": "v1.36.3", "apiServer": {"authentication": {"jwt": [issuer]}}})
+
+
 def test_pods_are_judged_as_asked_and_the_systems_own_are_exempt() -> None:
     plain, full = (read(spec)[configuration.ADMISSION]["plugins"][0]["configuration"] for spec in (None, FULL))
 

@@ -21,6 +21,7 @@ from nagaya.controlplane.hosted.data_store.tenant_store import TenantStore
 from nagaya.controlplane.hosted.data_store_controller.seen import add_index
 from nagaya.controlplane.hosted.data_store_controller.stores import Stores
 from nagaya.controlplane.hosted.host import addresses, ownership
+from nagaya.controlplane.hosted.host.tenant_folder import Started
 from nagaya.controlplane.hosted.phases import TRY_AGAIN
 from nagaya.kube.cache.cache import Cache
 from nagaya.kube.contract_kinds import ContractKinds
@@ -147,3 +148,19 @@ async def test_what_takes_long_is_told_while_it_does_and_what_fails_is_tried_aga
         assert await looking == Result(TRY_AGAIN)
         assert here.conditions()["DataStoreReady"] == ("ProvisioningFailed", "etcd is full.")
         assert set(store.asked) == {here.plane.tenant_id}
+
+
+async def test_a_port_of_programs_that_do_not_run_right_now_is_not_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with place(tmp_path, monkeypatch) as here:
+        first = here.host.settings.ports[0]
+        other = "0ac1a655-ff52-49dc-aec3-5816fda3d0aa"
+        metadata = {"uid": other, "creationTimestamp": "2026-11-01T12:00:00Z"}
+        here.server.put(PLANES, "elsewhere", "other", metadata=metadata, spec={"version": "v1.36.3"})
+        await here.cache.current()
+        started = Started("digest", "v1.36.3", f"{ADDRESS}:{first}")
+        here.host.folder(other).note_started({f"{other}.kube-apiserver-0": started})
+        await here.planes.reconcile(KEY)
+
+        assert here.plane.spec.control_plane_endpoint.port == first + 1

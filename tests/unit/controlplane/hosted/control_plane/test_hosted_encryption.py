@@ -11,6 +11,7 @@ import yaml
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.clusters.certificates.held import CLUSTER_SECRETS
+from nagaya.controlplane.hosted.components.encryption_config import reencoded
 from nagaya.controlplane.hosted.control_plane.encryption import EncryptionSecrets
 from nagaya.kube.client import Client
 from nagaya.kube.key import Key
@@ -31,7 +32,7 @@ def configuration(secret: bytes) -> bytes:
         "kind": "EncryptionConfiguration",
         "resources": [{"providers": providers, "resources": ["secrets"]}],
     }
-    return yaml.safe_dump(content, sort_keys=True).encode()
+    return reencoded(yaml.safe_dump(content).encode())
 
 
 FIRST, SECOND = configuration(b"1"), configuration(b"2")
@@ -142,8 +143,8 @@ def test_a_secret_without_its_key_says_what_is_missing() -> None:
 
 def test_a_configuration_that_names_a_socket_is_refused_by_secret_and_key() -> None:
     async def scenario(place: Place) -> None:
-        kms = b"{kms: {apiVersion: v2, name: x, endpoint: 'unix:///run/containerd/containerd.sock'}}"
-        await place.create("keys", FIRST.replace(b"identity: {}", kms.strip(b"{}") + b"}"))
+        kms = b'"kms":{"apiVersion":"v2","name":"x","endpoint":"unix:///run/containerd/containerd.sock"}'
+        await place.create("keys", FIRST.replace(b'"identity":{}', kms))
         content, problem = await place.secrets.read(PLANE)
         assert content == b""
         assert problem.startswith("Secret default/keys, which spec.apiServer.encryption names, has a config.yaml that ")

@@ -10,7 +10,7 @@ from nagaya.api.cluster.secrets import Purpose
 from nagaya.api.controlplane.hosted_conditions import HostedControlPlaneReason as Reason
 from nagaya.api.controlplane.hosted_conditions import HostedPhase as Phase
 from nagaya.controlplane.hosted.control_plane.conditions import conditions
-from nagaya.controlplane.hosted.control_plane.plan import MakeDefaultStore, Plan, Run, WriteFiles
+from nagaya.controlplane.hosted.control_plane.plan import MakeDefaultStore, Plan, Run, WriteFiles, plan
 from nagaya.controlplane.hosted.host.programs import Programs
 from nagaya.controlplane.hosted.phases import BindStore, Provision, WriteEndpoint
 from nagaya.controlplane.hosted.tenant.keeper import Outcome
@@ -61,6 +61,15 @@ def test_a_store_that_is_gone_with_the_data_is_not_replaced_lightly(tenant: Tena
     assert verdict.reason is Reason.DATA_STORE_NOT_FOUND
     assert "Restore it from a backup: a new one begins without data" in verdict.message
     assert "name another" not in verdict.message
+
+
+def test_programs_stay_at_their_port_while_the_one_that_they_shall_have_is_taken(tenant: Tenant) -> None:
+    tenant.start_all()
+    seen = tenant.seen()
+    taken = replace(seen.declared.listening, port=16444, message="Taken.")
+    for runs, expected in ((False, set()), (True, {WriteFiles})):
+        declared = replace(seen.declared, listening=replace(taken, runs=runs))
+        assert kinds(plan(replace(seen, declared=declared))) == expected
 
 
 def test_a_store_that_goes_takes_nobody_new(tenant: Tenant) -> None:

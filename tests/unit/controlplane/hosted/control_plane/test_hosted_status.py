@@ -69,6 +69,17 @@ def test_settings_that_admission_would_refuse_are_named(tenant: Tenant) -> None:
     assert found["Available"].status == "True"
 
 
+def test_hundreds_of_settings_that_admission_would_refuse_fit_into_the_condition(tenant: Tenant) -> None:
+    tenant.start_all()
+    arguments = [{"name": "v", "value": f"{number:0>1024}"} for number in range(100)]
+    for each in ("apiServer", "controllerManager", "scheduler", "kine"):
+        tenant.spec[each] = {"extraArgs": arguments}
+    message = next(each.message for each in told(tenant).conditions if each.type == "ComponentsReady")
+
+    assert len(message) < 32768
+    assert message.endswith("... (395 more).")
+
+
 def test_a_program_that_ends_again_and_again_is_told_with_its_last_words(tenant: Tenant) -> None:
     tenant.start_all()
     name = f"{UID}.kube-scheduler"

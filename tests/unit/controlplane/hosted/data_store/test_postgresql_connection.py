@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.controlplane.hosted.data_store.postgresql_connection import Server, identifier, literal
-from nagaya.controlplane.hosted.data_store.scram import new_password, verifier
+from nagaya.controlplane.hosted.data_store.scram import kept_password, new_password, verifier
 
 words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 
@@ -71,3 +71,10 @@ def test_passwords_need_no_quoting_and_differ() -> None:
     made = {new_password() for _ in range(10)}
     assert len(made) == 10
     assert all(password.isalnum() and len(password) == 48 for password in made)
+
+
+def test_a_password_is_kept_only_if_it_was_made_here() -> None:
+    own = new_password().encode()
+    assert kept_password(own) == own.decode()
+    for other in (b"", own + b"\n", own[:-1], own.upper() + b"A", b"\xff" * 48, b"x@elsewhere:5432/postgres?a="):
+        assert kept_password(other) != other.decode(errors="replace")

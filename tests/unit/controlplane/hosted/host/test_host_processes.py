@@ -53,6 +53,7 @@ def test_several_are_behind_a_balancer_at_the_same_port(tmp_path: Path) -> None:
     names = [each.name for each in processes(whole)]
     assert balancer_file(whole, names).backends == tuple((each, 16443) for each in addresses)
     assert sum(each.role is Role.CONTROLLER for each in processes(whole)) == 2
+    assert {each.started.listens for each in processes(whole)} == {"192.0.2.2:16443", ""}
 
 
 def test_limits_of_memory_are_handed_on(tmp_path: Path) -> None:

@@ -141,14 +141,15 @@ def test_without_a_record_the_owner_of_a_folder_tells(make: Make, tmp_path: Path
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_tenants_folder_of_an_earlier_version_is_let_in_for_its_user_alone(tmp_path: Path) -> None:
     earlier = TenantFolder.of(tmp_path / "tenants", ONE)
-    earlier.write({"pki/ca.crt": b"c", "pki/datastore/client.key": b"k", "a.conf": b"x", "configuration/b": b"y"})
+    files = {"pki/ca.crt": b"c", "pki/datastore/client.key": b"k", "a.conf": b"x", "configuration/b": b"y"}
+    earlier.write(files)
     earlier.keep({"password": b"p"})
     earlier.write_for_balancer({"balancer.json": b"{}", "balancer.json.status": b"{}"})
     (earlier.path / "logs/audit.log").touch(0o600)
     (earlier.path / "owner.json").touch(0o600)
     folder = TenantFolder.of(tmp_path / "tenants", ONE, user=240_001)
     folder.write_for_balancer({"balancer.json": b"{}"})
-    folder.share()
+    assert folder.write(files) == ()
 
     def found(name: str) -> tuple[int, int, int]:
         seen = (folder.path / name).stat()

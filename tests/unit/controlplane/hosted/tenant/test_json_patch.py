@@ -88,7 +88,7 @@ def test_copies_of_copies_do_not_take_all_memory() -> None:
 
 def test_copies_of_a_long_text_are_bounded() -> None:
     copies = [{"op": "copy", "path": "/a/-", "from": "/a/0"} for _ in range(100)]
-    with pytest.raises(PatchFailed, match="larger than 256 KiB"):
+    with pytest.raises(PatchFailed, match="larger than 32 KiB"):
         apply({"a": ["x" * 10_000]}, copies)
 
 
