@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
 MOST_HEADERS: Final = 4096
 _TOO_MANY_HEADERS: Final = "Too many headers received"  # the library's words for it
-_ORDINARY_HEAD: Final = 16 * KIB  # what is longer and not complete yet counts as held by strangers
+_ORDINARY: Final = 16 * KIB  # bytes that are not complete requests yet; more count as held by strangers
 _PIECE: Final = 16 * KIB  # parsed at once
 BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
 _AHEAD: Final = 64 * KIB  # bytes of further requests, from which on the client has to wait for its answer
@@ -66,9 +66,9 @@ class Connection(RequestHandler):
         "_ahead",
         "_body_size",
         "_discard",
-        "_head_held",
         "_head_size",
         "_head_timer",
+        "_held",
         "_last_payload",
         "_limits",
         "_patience",
@@ -99,7 +99,7 @@ class Connection(RequestHandler):
         self.budget = server.budget
         self.heap = server.heap
         self.seat = seat
-        self._head_size = self._head_held = self._body_size = 0
+        self._head_size = self._held = self._body_size = 0
         self._ahead = b""
         self._serving = False
         self._discard: int | None = None
@@ -120,10 +120,10 @@ class Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The client has gone, or was sent away."""
+        self._ahead = b""
         self._head_done()
         self.resumed()
         self.seat.leave()
-        self._ahead = b""
         self.heap.freed(BUFFERS)
         if self._taken is not None:
             self._taken.lost()
@@ -152,7 +152,9 @@ class Connection(RequestHandler):
 
     def _wait(self, data: bytes) -> None:
         self._ahead += data
-        if len(self._ahead) > _AHEAD and not self._buffer_paused:
+        if not self._hold():
+            self._close_now()
+        elif len(self._ahead) > _AHEAD and not self._buffer_paused:
             self._pause_reading_for_buffer()
 
     def served(self) -> None:
@@ -166,6 +168,7 @@ class Connection(RequestHandler):
         data, self._ahead = self._ahead, b""
         if self.transport is not None:
             self._read(data)
+            self._hold()
             if self._buffer_paused:
                 self._resume_reading_if_drained()
 
@@ -202,20 +205,22 @@ class Connection(RequestHandler):
                 self._last_payload = self._messages[-1][1]
         elif in_head and data:
             self._head_size += len(data)
-            if self._head_size > HEAD_LIMIT or not self._hold_head():
+            if self._head_size > HEAD_LIMIT or not self._hold():
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             elif self._head_timer is None:
                 self._expect_head()
         elif data:
             self._count_body(len(data))
 
-    def _hold_head(self) -> bool:
-        """Count a head that is longer than usual among what strangers hold. False if they hold too much."""
-        more = self._head_size - _ORDINARY_HEAD - self._head_held
-        if more > 0:
-            if not self.budget.take(STRANGERS, more):
-                return False
-            self._head_held += more
+    def _hold(self) -> bool:
+        """Count, among what strangers hold, the part of a head and of further requests that is longer than usual. False
+        if they hold too much."""
+        size = max(0, self._head_size + len(self._ahead) - _ORDINARY)
+        if size > self._held and not self.budget.take(STRANGERS, size - self._held):
+            return False
+        if size < self._held:
+            self.budget.give(STRANGERS, self._held - size)
+        self._held = size
         return True
 
     def _count_body(self, size: int) -> None:
@@ -233,9 +238,7 @@ class Connection(RequestHandler):
 
     def _head_done(self) -> None:
         self._head_size = 0
-        if self._head_held:
-            self.budget.give(STRANGERS, self._head_held)
-            self._head_held = 0
+        self._hold()
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

@@ -40,6 +40,7 @@ PATH_LIMIT: Final = 8 * KIB  # several times the longest path that leads to anyt
 _PIECE: Final = 64 * KIB  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
 _AT_ONCE: Final = 16  # connections accepted before others have their turn
+_STRANGERS_AT_ONCE: Final = 8  # requests on connections without a user that begin in one pass of the event loop
 _AGAIN: Final = 1.0  # seconds until the next attempt when connections cannot be accepted
 _CLOSING: Final = 0.05  # seconds for a connection to be closed, and its descriptor to be free
 _RESET: Final = struct.pack("ii", 1, 0)  # close without waiting for anything
@@ -70,6 +71,7 @@ class Listener:
         self._accepting: asyncio.Task[None] | None = None
         self._opening: set[asyncio.Task[None]] = set()
         self._streams: set[asyncio.Future[None]] = set()
+        self._turns = asyncio.Semaphore(_STRANGERS_AT_ONCE)
         self._port: int = sock.getsockname()[1]
 
     @property
@@ -160,6 +162,9 @@ class Listener:
         connection = raw.protocol
         assert isinstance(connection, Connection)
         connection.seat.busy = True
+        if not connection.seat.user:
+            await self._turns.acquire()
+            asyncio.get_running_loop().call_soon(self._turns.release)
         incoming = Incoming(raw, connection, self._limits, self._patience)
         try:
             return await self._answer(raw, connection, incoming)

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import functools
 import inspect
+import itertools
 import logging
 import socket
 import ssl
@@ -792,3 +793,44 @@ async def test_a_listener_that_cannot_accept_says_so_and_tries_again(
         assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"fine")
         first.close()
         assert "cannot accept connections: [Errno 24] Too many open files. Trying again" in caplog.text
+
+
+@on_both_loops
+async def test_requests_that_strangers_send_ahead_are_held_within_a_limit() -> None:
+    async with Site(limits=Limits(stranger_bytes=500_000)) as site:
+        writers = []
+        for _ in range(20):
+            _, writer = await site.connect()
+            writer.write(GET.replace(b"version", b"slow"))
+            await eventually(lambda: len(site.seen) == len(writers) + 1)
+            writer.write(GET * 3000)
+            writers.append(writer)
+        await eventually(lambda: site.listener.connections < 10)
+        assert 0 < site.listener.bytes_in_flight <= 500_000
+        for writer in writers:
+            writer.transport.abort()
+        site.gate.set()
+        await eventually(lambda: site.listener.bytes_in_flight == 0)
+
+
+@pytest.mark.parametrize("user", [b"", b"Authorization: me\r\n"])
+@on_both_loops
+async def test_strangers_take_turns_and_users_do_not_wait_for_them(user: bytes) -> None:
+    async with Site() as site:
+        connections = [await site.connect() for _ in range(100)]
+        request = GET.replace(b"\r\n\r\n", b"\r\n" + user + b"\r\n")
+        for reader, writer in connections:
+            writer.write(request)
+            await answer(reader)
+        site.seen.clear()
+        for _, writer in connections:
+            writer.write(request)
+        passes, begun = 0, [0]
+        while len(site.seen) < len(connections):
+            await asyncio.sleep(0)
+            passes += 1
+            begun.append(len(site.seen))
+        most = max(after - before for before, after in itertools.pairwise(begun))
+        assert most > 8 if user else most <= 8
+        for _, writer in connections:
+            writer.transport.abort()
