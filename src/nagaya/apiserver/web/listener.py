@@ -16,7 +16,7 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
@@ -25,6 +25,7 @@ from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
+from nagaya.apiserver.watchdog import Watched
 from nagaya.apiserver.web.compression import compress
 from nagaya.apiserver.web.connection import BUFFERS, SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.gate import Gate, Seat
@@ -188,7 +189,7 @@ class Listener:
         if response.upgrade is not None:
             return await self._upgrade(raw, connection, response)
         if response.stream is not None:
-            return await self._stream(raw, connection, response)
+            return await self._stream(raw, connection, response, incoming)
         await compress(request, response)
         if len(response.body) <= _PIECE or raw.method == "HEAD":
             answer = web.Response(status=response.status, body=response.body, headers=_headers(response))
@@ -196,8 +197,12 @@ class Listener:
             return answer
         return await _in_pieces(raw, response, incoming)
 
-    async def _stream(self, raw: web.BaseRequest, connection: Connection, response: Response) -> web.StreamResponse:
+    async def _stream(
+        self, raw: web.BaseRequest, connection: Connection, response: Response, incoming: Incoming
+    ) -> web.StreamResponse:
+        assert response.stream is not None
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
+        incoming.finish(answer)
         chunked = raw.version >= HttpVersion11
         if chunked:
             answer.enable_chunked_encoding()
@@ -206,10 +211,9 @@ class Listener:
         try:
             await answer.prepare(raw)
         except ConnectionError:  # the client has gone before it was answered; there is nobody to tell
-            assert response.stream is not None
             await ended(response.stream)
             return answer
-        await self._until_done(_pump(connection, response, chunked=chunked))
+        await self._until_done(_pump(connection, response.stream, chunked=chunked), response)
         with contextlib.suppress(ConnectionError):  # the client has gone; there is nobody to tell
             await answer.write_eof()
         return answer
@@ -223,14 +227,14 @@ class Listener:
         taken = connection.take_over()
         try:
             await answer.prepare(raw)
-            await self._until_done(response.upgrade.serve(taken))
+            await self._until_done(response.upgrade.serve(taken), response)
         finally:
             await taken.close()
         return answer
 
-    async def _until_done(self, work: Coroutine[None, None, None]) -> None:
+    async def _until_done(self, work: Coroutine[None, None, None], response: Response) -> None:
         """Wait for something that ends when the listener does. Raises what it raises."""
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(Watched(work, response.exchange) if response.exchange is not None else work)
         self._streams.add(task)
         try:
             await asyncio.wait([task])
@@ -241,16 +245,15 @@ class Listener:
             raise problem
 
 
-async def _pump(connection: Connection, response: Response, *, chunked: bool) -> None:
-    assert response.stream is not None
+async def _pump(connection: Connection, stream: AsyncIterator[bytes], *, chunked: bool) -> None:
     try:
-        async for part in response.stream:
+        async for part in stream:
             if (full := connection.send_part(part, chunked=chunked)) is not None:
                 await full
     except ConnectionError:
         return  # the client has gone; there is nobody to tell
     finally:
-        await ended(response.stream)
+        await ended(stream)
 
 
 def _head(raw: web.BaseRequest, connection: Connection) -> Request:

@@ -834,3 +834,17 @@ async def test_strangers_take_turns_and_users_do_not_wait_for_them(user: bytes) 
         assert most > 8 if user else most <= 8
         for _, writer in connections:
             writer.transport.abort()
+
+
+@on_both_loops
+async def test_a_stream_whose_client_wanted_another_protocol_ends_the_connection() -> None:
+    async with Site() as site:
+        site.gate.set()
+        reader, writer = await site.connect()
+        upgrade = b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        writer.write(GET.replace(b"version", b"slow-stream").replace(b"\r\n\r\n", upgrade))
+        async with asyncio.timeout(60):
+            said = await reader.read()
+        assert said.lower().count(b"connection: close") == 1
+        assert said.endswith(b"0\r\n\r\n")
+        writer.close()
