@@ -122,10 +122,11 @@ async def test_a_client_that_asks_and_never_reads_has_to_wait() -> None:
 
     async def ask(client: Client) -> None:
         nonlocal asked
-        for asked in range(120):
+        for _ in range(120):
             for _ in range(1000):
                 client.spdy.ping()
             await client.flush()
+            asked += 1
 
     async with forwarding() as (client, _, task):
         asking = asyncio.create_task(ask(client))
