@@ -49,6 +49,7 @@ class Incoming:
         account = account_of(user)
         if not self._connection.seat.claim(account):
             raise status.too_many_requests("too many connections of this user are open: close some, or wait", 1)
+        self._connection.hold()  # for a user, who has limits of another sort
         held = self._held
         self.done()
         self._account = account

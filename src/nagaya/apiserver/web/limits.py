@@ -26,13 +26,13 @@ class Limits:
     """The limits of one listener."""
 
     connections: int = 10_000  # or fewer, as the process may open files
-    unauthenticated: int = 1024  # of these, on which no user has authenticated itself
-    per_address: int = 512  # of the unauthenticated ones, from one address
+    unauthenticated: int = 2048  # of these, on which no user has authenticated itself
+    per_address: int = 1024  # of the unauthenticated ones, from one address
     per_user: int = 2048
     body: int = 3 * MIB
     bytes: int = 128 * MIB  # of requests and answers in memory, of all users
     user_bytes: int = 32 * MIB
-    stranger_bytes: int = 16 * MIB
+    stranger_bytes: int = 32 * MIB
 
     def most_connections(self) -> int:
         """How many connections there can be, as far as the process may open files."""

@@ -797,7 +797,7 @@ async def test_a_listener_that_cannot_accept_says_so_and_tries_again(
 
 @on_both_loops
 async def test_requests_that_strangers_send_ahead_are_held_within_a_limit() -> None:
-    async with Site(limits=Limits(stranger_bytes=500_000)) as site:
+    async with Site(limits=Limits(stranger_bytes=2_500_000)) as site:
         writers = []
         for _ in range(20):
             _, writer = await site.connect()
@@ -806,7 +806,7 @@ async def test_requests_that_strangers_send_ahead_are_held_within_a_limit() -> N
             writer.write(GET * 3000)
             writers.append(writer)
         await eventually(lambda: site.listener.connections < 10)
-        assert 0 < site.listener.bytes_in_flight <= 500_000
+        assert 0 < site.listener.bytes_in_flight <= 2_500_000
         for writer in writers:
             writer.transport.abort()
         site.gate.set()
@@ -847,4 +847,22 @@ async def test_a_stream_whose_client_wanted_another_protocol_ends_the_connection
             said = await reader.read()
         assert said.lower().count(b"connection: close") == 1
         assert said.endswith(b"0\r\n\r\n")
+        writer.close()
+
+
+@on_both_loops
+async def test_long_pieces_count_until_a_user_has_sent_them() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        await eventually(lambda: site.listener.connections == 1)
+        assert site.listener._connections is not None
+        [connection] = site.listener._connections.connections
+        assert isinstance(connection, Connection)
+        connection.data_received(FORBIDDEN + b"Content-Length: 60000\r\n\r\n" + b"x" * 60_000)
+        assert site.listener.bytes_in_flight > 3 * 60_000
+        assert (await answer(reader)).startswith(b"HTTP/1.1 403")
+        assert site.listener.bytes_in_flight > 3 * 60_000, "as long as the connection is there"
+        writer.write(GET.replace(b"\r\n\r\n", b"\r\nAuthorization: me\r\n\r\n"))
+        assert (await answer(reader)).endswith(b"fine")
+        assert site.listener.bytes_in_flight == 0
         writer.close()
