@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
 MOST_HEADERS: Final = 4096
 _TOO_MANY_HEADERS: Final = "Too many headers received"  # the library's words for it
-_ORDINARY: Final = 16 * KIB  # bytes that are not complete requests yet; more count as held by strangers
+ORDINARY: Final = 16 * KIB  # bytes that are not complete requests yet; more count as held by strangers
 _PIECE: Final = 16 * KIB  # parsed at once
 BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
 _TLS_COPIES: Final = 3  # of the longest piece that has come at once, which a TLS connection keeps until its end
@@ -146,7 +146,7 @@ class Connection(RequestHandler):
             self._read(data)
 
     def _read(self, data: bytes) -> None:
-        if len(data) > max(self._burst, _ORDINARY):
+        if len(data) > max(self._burst, ORDINARY):
             self._burst = len(data)
             if not self.hold():
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -222,7 +222,7 @@ class Connection(RequestHandler):
     def hold(self) -> bool:
         """Count, among what strangers hold, the part of a head and of further requests that is longer than usual, and
         the buffers of a connection without a user. False if they hold too much."""
-        size = max(0, self._head_size + len(self._ahead) - _ORDINARY)
+        size = max(0, self._head_size + len(self._ahead) - ORDINARY)
         if not self.seat.user:
             size += _TLS_COPIES * self._burst
         if size > self._held and not self.budget.take(STRANGERS, size - self._held):

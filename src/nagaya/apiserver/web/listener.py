@@ -141,7 +141,7 @@ class Listener:
                 await asyncio.sleep(0)
 
     async def _open(self, server: Server, sock: socket.socket, seat: Seat) -> None:
-        is_open, encrypted = False, self._tls is not None
+        encrypted = self._tls is not None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: server.connect(seat),
@@ -150,14 +150,12 @@ class Listener:
                 ssl_handshake_timeout=self._patience.handshake if encrypted else None,
                 ssl_shutdown_timeout=self._patience.linger if encrypted else None,
             )
-            is_open = True
-        except OSError:
-            pass  # the client has gone, or does not speak TLS; there is nobody to tell
-        finally:
-            if not is_open:
-                server.heap.freed(BUFFERS)
-                seat.leave()
-                sock.close()
+        except BaseException as error:
+            server.heap.freed(BUFFERS)
+            seat.leave()
+            sock.close()
+            if not isinstance(error, OSError):  # else the client has gone, or does not speak TLS
+                raise
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         connection = raw.protocol
