@@ -18,8 +18,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from aiohttp import web
-
 from nagaya.api.admission import review
 from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.catalog import PARTS
@@ -27,7 +25,12 @@ from nagaya.api.conversion.proxmox.review import convert
 from nagaya.api.definition import Definition
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
-from nagaya.apiserver.web.limits import MIB, Budget, Limits
+from nagaya.apiserver.authn.user import User
+from nagaya.apiserver.server import bind
+from nagaya.apiserver.web.connection import Patience
+from nagaya.apiserver.web.limits import MIB, Limits
+from nagaya.apiserver.web.listener import Listener
+from nagaya.apiserver.web.request import Request, Response, text
 from nagaya.cli.old_versions import OldVersions
 from nagaya.kube.client import Client
 from nagaya.kube.errors import ApiError, Conflict, Forbidden, NotFound
@@ -37,7 +40,6 @@ from nagaya.pki import keys
 from nagaya.pki.authority import CertificateAuthority
 from nagaya.pki.certificates import CertificateSpec, split_hosts, to_pem
 from nagaya.pki.usages import Usage
-from nagaya.wire.small_server import SmallServer
 from nagaya.world import World
 
 log = logging.getLogger(__name__)
@@ -58,9 +60,8 @@ _UNTYPED: Final[Mapping[str, Kind[Untyped]]] = {
 }
 """All kinds of Nagaya as plain JSON, by `plural.group`: checks read what others wrote, whatever it is."""
 _NAME: Final = "nagaya"
-_LARGEST_REVIEW: Final = 8 * 2**20  # the old object, the new one, and what is around them
 _REVIEW_SECONDS: Final = 10.0  # for a review to arrive: the API waits no longer for its answer
-_LIMITS: Final = Limits(bytes=128 * MIB, user_bytes=32 * MIB)  # of reviews in memory: of all addresses, of one
+_LIMITS: Final = Limits(body=8 * MIB)  # the old object, the new one, and what is around them
 _CALLS: Final = ((_MUTATING, "default"), (_VALIDATING, "validate"))
 _TIMEOUT_SECONDS: Final = 10
 STOP_TIMEOUT: Final = 5.0
@@ -82,21 +83,17 @@ class AdmissionServer:
         self._old_versions = OldVersions(client, definitions)
         self._kinds = [each.kind for each in definitions if str(each.kind) in ADMISSION]
         self._scaled = frozenset(str(each.kind) for each in definitions if each.scale is not None)
-        self._server: SmallServer | None = None
-        self._budget = Budget(_LIMITS)
+        self._listener: Listener | None = None
         self._bundle = ""
 
     async def start(self, host: str, port: int) -> str:
         """Serve, then register. Returns the address that the API calls. Raises OSError if it cannot be listened on."""
         authority = CertificateAuthority.create("nagaya-admission-authority", self._world.clock)
-        application = web.Application(client_max_size=_LARGEST_REVIEW)
-        application.router.add_post("/default", self._handler(_defaulted, "AdmissionReview"))
-        application.router.add_post("/validate", self._handler(self._validated, "AdmissionReview"))
-        application.router.add_post("/convert", self._handler(_converted, "ConversionReview"))
-        self._server = SmallServer(application)
-        port = await self._server.start(host, port, self._tls(authority, host))
+        tls, patience = self._tls(authority, host), Patience(body=_REVIEW_SECONDS)
+        self._listener = Listener(self._serve, bind(host, port), tls, patience, _LIMITS)
+        await self._listener.start()
         shown = f"[{host}]" if ":" in host else host
-        url = f"https://{shown}:{port}"
+        url = f"https://{shown}:{self._listener.port}"
         self._bundle = base64.b64encode(authority.certificate_pem).decode()
         # First, because the checks of an object in another version begin with its conversion.
         try:
@@ -128,8 +125,8 @@ class AdmissionServer:
             if self._bundle:
                 await asyncio.gather(self._withdraw(), *(self._remove(kind) for kind, _ in _CALLS))
         finally:
-            if self._server is not None:
-                await self._server.stop()
+            if self._listener is not None:
+                await self._listener.stop()
 
     async def _withdraw(self) -> None:
         try:
@@ -179,21 +176,24 @@ class AdmissionServer:
             "admissionReviewVersions": ["v1"],
         }
 
-    def _handler(self, answer: Answer, kind: str) -> Callable[[web.Request], Any]:
-        async def handle(request: web.Request) -> web.Response:
-            address = request.remote or "unknown"
-            size = min(request.content_length or _LARGEST_REVIEW, _LARGEST_REVIEW)
-            if not self._budget.take(address, size):
-                return web.Response(status=429, text="too many reviews of this client are in memory: send them later")
-            try:
-                asked = await _read(request)
-                if not isinstance(asked, dict) or not isinstance(asked.get("request"), dict):
-                    return web.Response(status=400, text=f"the body is no {kind} with a request")
-                return web.json_response(await answer(asked))
-            finally:
-                self._budget.give(address, size)
-
-        return handle
+    async def _serve(self, request: Request) -> Response:
+        """Answer a review. API servers do not authenticate themselves to webhooks, so each address is a user."""
+        answers: Mapping[str, tuple[str, Answer]] = {
+            "/default": ("AdmissionReview", _defaulted),
+            "/validate": ("AdmissionReview", self._validated),
+            "/convert": ("ConversionReview", _converted),
+        }
+        if request.method != "POST" or request.path not in answers or request.source is None:
+            return text("there are POST /default, /validate and /convert", 404)
+        kind, answer = answers[request.path]
+        request.source.identify(User(request.remote))
+        try:
+            asked = json.loads(await request.source.read())
+        except (ValueError, RecursionError) as error:
+            return text(f"the body is not JSON: {error}", 400)
+        if not isinstance(asked, dict) or not isinstance(asked.get("request"), dict):
+            return text(f"the body is no {kind} with a request", 400)
+        return Response(body=json.dumps(await answer(asked)).encode())
 
     def _tls(self, authority: CertificateAuthority, host: str) -> ssl.SSLContext:
         names, addresses = split_hosts([host])
@@ -214,14 +214,3 @@ async def _defaulted(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _converted(asked: Mapping[str, Any]) -> dict[str, Any]:
     return convert(asked)
-
-
-async def _read(request: web.Request) -> Any:
-    """The JSON of a request. Raises the answer to one that has none, or does not come."""
-    try:
-        async with asyncio.timeout(_REVIEW_SECONDS):
-            return json.loads(await request.read())
-    except TimeoutError:
-        raise web.HTTPRequestTimeout(text=f"the body did not come within {_REVIEW_SECONDS:g} s") from None
-    except ValueError as error:
-        raise web.HTTPBadRequest(text=f"the body is not JSON: {error}") from None

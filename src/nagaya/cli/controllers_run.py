@@ -23,6 +23,7 @@ from nagaya.api.catalog import PARTS as DEFINITIONS
 from nagaya.api.kind import Kind
 from nagaya.cli import heap, management_api, presence
 from nagaya.cli.admission import AdmissionServer
+from nagaya.cli.endpoints import Endpoints
 from nagaya.cli.old_versions import is_converted
 from nagaya.cli.plane import BURST, QPS, Plane, install
 from nagaya.cli.signals import Signals
@@ -34,7 +35,6 @@ from nagaya.kube.calls import nothing
 from nagaya.kube.client import Client
 from nagaya.kube.connection import Connection
 from nagaya.kube.election import Election, LostLeadership, unique_identity
-from nagaya.kube.endpoints import Endpoints
 from nagaya.kube.errors import ApiError, Conflict, Forbidden, Unauthorized
 from nagaya.kube.http import HttpTransport
 from nagaya.kube.rate import RateLimit

@@ -14,7 +14,7 @@ from typing import Final
 
 from nagaya.wire.malformed import Malformed
 
-LARGEST_FRAME: Final = 16 * 1024 * 1024
+LARGEST_FRAME: Final = 256 * 1024  # a frame is held until it is complete; those of Kubernetes have 32 KiB
 NORMAL_CLOSURE: Final = 1000
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _LARGEST_CONTROL: Final = 125

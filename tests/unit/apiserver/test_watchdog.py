@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,9 +12,13 @@ import pytest
 
 from nagaya.apiserver import watchdog
 from nagaya.apiserver.authn.user import User
-from nagaya.apiserver.server import ApiServer, Config
+from nagaya.apiserver.server import ApiServer, Config, bind
+from nagaya.apiserver.streams.byte_stream import ByteStream
 from nagaya.apiserver.watchdog import Watched
-from nagaya.apiserver.web.request import Request
+from nagaya.apiserver.web.handler import Exchange
+from nagaya.apiserver.web.listener import Listener
+from nagaya.apiserver.web.observer import Done
+from nagaya.apiserver.web.request import Request, Response
 
 
 @pytest.fixture(autouse=True)
@@ -137,3 +142,48 @@ async def test_the_server_watches_every_request(
 
     (record,) = [record for record in caplog.records if record.name == watchdog.__name__]
     assert '"list" "/api/v1/pods" by "alice"' in record.getMessage()
+
+
+async def test_streams_and_upgrades_are_timed_too(seconds: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        for _ in range(2):
+            seconds[0] += 1
+            yield b"part"
+            await asyncio.sleep(0)
+
+    class Upgrade:
+        async def serve(self, stream: ByteStream) -> None:
+            seconds[0] += 1
+
+    async def serve(request: Request) -> Response:
+        if request.path == "/stream":
+            return Response(stream=stream(), exchange=exchange(request.path))
+        return Response(101, upgrade=cast(Any, Upgrade()), exchange=exchange(request.path))
+
+    listener = Listener(serve, bind("127.0.0.1", 0), None)
+    await listener.start()
+    try:
+        for path in ("/stream", "/upgrade"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+            writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+            await reader.read()
+            writer.close()
+    finally:
+        await listener.stop()
+
+    named = [record.getMessage().partition('"create" ')[2].split()[0] for record in caplog.records]
+    assert named == ['"/stream"', '"/stream"', '"/upgrade"']
+
+
+async def test_observers_of_a_request_are_timed_too(seconds: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    class Slow:
+        def begin(self, exchange: Exchange) -> Done:
+            def done(response: Response, duration: float) -> None:
+                seconds[0] += 1
+
+            return done
+
+    server = await ApiServer.start(Config(observers=[Slow()]))
+    await server.handle(Request.make("GET", "/version"))
+    await server.stop()
+    assert [record.getMessage().count('"/version"') for record in caplog.records] == [1]

@@ -14,6 +14,7 @@ from nagaya.api.catalog import PARTS
 from nagaya.api.kind import Kind
 from nagaya.api.untyped import Untyped
 from nagaya.apiserver.server import ApiServer, Config
+from nagaya.apiserver.web.limits import Limits
 from nagaya.cli.admission import AdmissionServer
 from nagaya.cli.in_process import InProcessTransport
 from nagaya.kube.client import Client
@@ -112,7 +113,9 @@ async def test_who_may_not_change_definitions_serves_the_rules_all_the_same(capl
         ("convert", {"request": {"uid": "u", "objects": []}}, 200, '"uid": "u"'),
         ("convert", {}, 400, "the body is no ConversionReview with a request"),
         ("validate", [], 400, "the body is no AdmissionReview with a request"),
-        ("convert", None, 400, "the body is not JSON"),
+        ("convert", "{", 400, "the body is not JSON"),
+        ("default", "[" * 100_000, 400, "the body is not JSON"),
+        ("elsewhere", {}, 404, "/validate"),
     ],
 )
 async def test_what_is_no_review_is_refused(path: str, body: Any, code: int, said: str) -> None:
@@ -124,7 +127,7 @@ async def test_what_is_no_review_is_refused(path: str, body: Any, code: int, sai
         url = await rules.start("127.0.0.1", 0)
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
-        given = {"data": "{"} if body is None else {"json": body}
+        given = {"data": body} if isinstance(body, str) else {"json": body}
         async with (
             aiohttp.ClientSession() as session,
             session.post(f"{url}/{path}", ssl=unverified, **given) as answer,
@@ -163,5 +166,34 @@ async def test_reviews_that_do_not_come_take_little_and_are_not_waited_for(monke
         ):
             assert answer.status == 200, "what was held is free again"
     finally:
+        await rules.stop()
+        await server.stop()
+
+
+async def test_connections_that_do_not_complete_their_handshake_displace_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nagaya.cli.admission._LIMITS", Limits(unauthenticated=20, per_address=10))
+    world = World()
+    server = await ApiServer.start(Config(), world)
+    client = Client(InProcessTransport(server), world=world, field_manager="test")
+    rules = AdmissionServer(client, world, PARTS["core"])
+    writers: list[asyncio.StreamWriter] = []
+    try:
+        url = await rules.start("127.0.0.1", 0)
+        port = int(url.rpartition(":")[2])
+        writers = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(60)]
+        unverified = ssl.create_default_context()
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/convert", ssl=unverified, json={"request": {"uid": "u", "objects": []}}) as answer,
+        ):
+            assert answer.status == 200
+        assert rules._listener is not None
+        assert rules._listener.gate.strangers <= 10
+    finally:
+        for writer in writers:
+            writer.transport.abort()
         await rules.stop()
         await server.stop()

@@ -182,6 +182,7 @@ async def _initial(
         if size >= _CHUNK:
             yield b"".join(chunk)
             chunk, size = [], 0
+            await asyncio.sleep(0)  # as below
     if request.bookmark_initial_end:
         chunk.append(printer.bookmark(revision, {_INITIAL_END: "true"}))
     if chunk:

@@ -23,6 +23,7 @@ from nagaya.wire.spdy.headers import Headers
 
 _FRAME: Final = 32 * 1024
 _WAITING: Final = 256 * 1024  # bytes, of each stream or to be sent, from which on the other side has to wait
+_ANSWERS: Final = 2 * _WAITING  # bytes to be sent: so many only if the client pings or opens streams without reading
 _FAREWELL: Final = 1.0  # seconds for the last frames
 
 Accept = Callable[["SpdyStream"], bool]
@@ -78,12 +79,13 @@ class SpdySession:
     async def run(self) -> None:
         """Serve until the client goes, breaks the protocol, or this is cancelled."""
         writing = asyncio.create_task(self._write(), name="SPDY writer")
+        writing.add_done_callback(lambda _: self._bell.ring())
         try:
             while data := await self._under.read():
                 for event in self._connection.receive(data):
                     self._take(event)
                 self._wake()
-                while any(len(stream.unread) > _WAITING for stream in self._streams.values()) and not writing.done():
+                while self._is_full() and not writing.done():
                     await self._bell.wait()
         except (ConnectionError, Malformed):
             pass  # the client has gone, or is to go: there is nobody to tell
@@ -135,6 +137,12 @@ class SpdySession:
         self._streams.pop(stream.number, None)
         self._connection.reset(stream.number)
         self._wake()
+
+    def _is_full(self) -> bool:
+        """Whether the client has to wait: somebody does not read, or the client does not read what answers it."""
+        if len(self._outgoing) > _ANSWERS:
+            return True
+        return any(len(stream.unread) > _WAITING for stream in self._streams.values())
 
     def _take(self, event: Event) -> None:
         if isinstance(event, Opened):

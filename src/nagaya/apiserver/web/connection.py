@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 HEAD_LIMIT: Final = 1024 * 1024  # request line and headers, as in Go
 MOST_HEADERS: Final = 4096
 _TOO_MANY_HEADERS: Final = "Too many headers received"  # the library's words for it
-_ORDINARY_HEAD: Final = 16 * KIB  # what is longer and not complete yet counts as held by strangers
+ORDINARY: Final = 16 * KIB  # bytes that are not complete requests yet; more count as held by strangers
 _PIECE: Final = 16 * KIB  # parsed at once
 BUFFERS: Final = 256 * KIB  # of memory that a connection takes, mostly for TLS
+_TLS_COPIES: Final = 3  # of the longest piece that has come at once, which a TLS connection keeps until its end
 _AHEAD: Final = 64 * KIB  # bytes of further requests, from which on the client has to wait for its answer
 SERVER: Final = "nagaya"  # in place of the versions of our tools, which are nobody's business
 _UNREAD: Final = 256 * 1024  # bytes of a connection that was taken over, from which on the client has to wait
@@ -50,7 +51,7 @@ class Patience:
 
     handshake: float = 32.0
     head: float = 32.0  # for the request line and the headers, from the first byte or, on a new connection, its start
-    body: float = 30.0
+    body: float = 60.0  # as long as a request may take, for clients behind slow links
     # The real server's 90 s and a little: Go's clients keep idle connections for 90 s as well, and if the server is the
     # first to close, a request that is just being sent is lost.
     idle: float = 95.0
@@ -65,10 +66,11 @@ class Connection(RequestHandler):
     __slots__ = (
         "_ahead",
         "_body_size",
+        "_burst",
         "_discard",
-        "_head_held",
         "_head_size",
         "_head_timer",
+        "_held",
         "_last_payload",
         "_limits",
         "_patience",
@@ -99,7 +101,7 @@ class Connection(RequestHandler):
         self.budget = server.budget
         self.heap = server.heap
         self.seat = seat
-        self._head_size = self._head_held = self._body_size = 0
+        self._head_size = self._held = self._body_size = self._burst = 0
         self._ahead = b""
         self._serving = False
         self._discard: int | None = None
@@ -120,10 +122,10 @@ class Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The client has gone, or was sent away."""
+        self._ahead, self._burst = b"", 0
         self._head_done()
         self.resumed()
         self.seat.leave()
-        self._ahead = b""
         self.heap.freed(BUFFERS)
         if self._taken is not None:
             self._taken.lost()
@@ -144,6 +146,11 @@ class Connection(RequestHandler):
             self._read(data)
 
     def _read(self, data: bytes) -> None:
+        if len(data) > max(self._burst, ORDINARY):
+            self._burst = len(data)
+            if not self.hold():
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+                return
         for start in range(0, len(data), _PIECE):
             if self._serving and self._is_complete():
                 self._wait(data[start:])
@@ -152,7 +159,9 @@ class Connection(RequestHandler):
 
     def _wait(self, data: bytes) -> None:
         self._ahead += data
-        if len(self._ahead) > _AHEAD and not self._buffer_paused:
+        if not self.hold():
+            self._close_now()
+        elif len(self._ahead) > _AHEAD and not self._buffer_paused:
             self._pause_reading_for_buffer()
 
     def served(self) -> None:
@@ -166,6 +175,7 @@ class Connection(RequestHandler):
         data, self._ahead = self._ahead, b""
         if self.transport is not None:
             self._read(data)
+            self.hold()
             if self._buffer_paused:
                 self._resume_reading_if_drained()
 
@@ -202,20 +212,24 @@ class Connection(RequestHandler):
                 self._last_payload = self._messages[-1][1]
         elif in_head and data:
             self._head_size += len(data)
-            if self._head_size > HEAD_LIMIT or not self._hold_head():
+            if self._head_size > HEAD_LIMIT or not self.hold():
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             elif self._head_timer is None:
                 self._expect_head()
         elif data:
             self._count_body(len(data))
 
-    def _hold_head(self) -> bool:
-        """Count a head that is longer than usual among what strangers hold. False if they hold too much."""
-        more = self._head_size - _ORDINARY_HEAD - self._head_held
-        if more > 0:
-            if not self.budget.take(STRANGERS, more):
-                return False
-            self._head_held += more
+    def hold(self) -> bool:
+        """Count, among what strangers hold, the part of a head and of further requests that is longer than usual, and
+        the buffers of a connection without a user. False if they hold too much."""
+        size = max(0, self._head_size + len(self._ahead) - ORDINARY)
+        if not self.seat.user:
+            size += _TLS_COPIES * self._burst
+        if size > self._held and not self.budget.take(STRANGERS, size - self._held):
+            return False
+        if size < self._held:
+            self.budget.give(STRANGERS, self._held - size)
+        self._held = size
         return True
 
     def _count_body(self, size: int) -> None:
@@ -233,9 +247,7 @@ class Connection(RequestHandler):
 
     def _head_done(self) -> None:
         self._head_size = 0
-        if self._head_held:
-            self.budget.give(STRANGERS, self._head_held)
-            self._head_held = 0
+        self.hold()
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

@@ -83,12 +83,18 @@ class Handler:
     async def __call__(self, request: Request) -> Response:
         """Serve a request. Never raises, except when it is cancelled."""
         world = self._backend.world
-        begin = world.clock.monotonic()
         audit_id = request.headers.get(_AUDIT_ID, "")[:_LONGEST_AUDIT_ID] or world.uid()
         exchange = Exchange(request, request_info.read(request), audit_id)
+        response = await Watched(self._observed(exchange), exchange)
+        response.exchange = exchange
+        return response
+
+    async def _observed(self, exchange: Exchange) -> Response:
+        request, audit_id, clock = exchange.request, exchange.audit_id, self._backend.world.clock
+        begin = clock.monotonic()
         observation = self._observer.begin(exchange)
         try:
-            response = await Watched(self._serve(exchange), exchange)
+            response = await self._serve(exchange)
         except ApiError as error:
             response = error_response(request, error)
         except TimeoutError:
@@ -105,7 +111,7 @@ class Handler:
         response.headers += warnings.headers(exchange.warnings)
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
-        observation(response, world.clock.monotonic() - begin)
+        observation(response, clock.monotonic() - begin)
         return response
 
     async def _serve(self, exchange: Exchange) -> Response:

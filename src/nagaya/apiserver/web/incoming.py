@@ -15,10 +15,9 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from nagaya.apiserver.authn.user import ANONYMOUS_NAME, User
 from nagaya.apiserver.meta import status
-from nagaya.apiserver.web.connection import Connection, Patience
+from nagaya.apiserver.web.connection import ORDINARY, Connection, Patience
 from nagaya.apiserver.web.limits import KIB, STRANGERS, Limits, account_of
 
-ORDINARY_HEAD: Final = 16 * KIB  # heads up to here are not counted: only strange ones are larger
 _DISCARDED: Final = 256 * KIB  # bytes of an unwanted body that are read, as in Go, so that the connection can go on
 _LINE: Final = 200  # bytes of memory for each header, besides its text
 
@@ -38,7 +37,7 @@ class Incoming:
     def hold_head(self) -> None:
         """Count the head, if it is a large one. Raises 429."""
         size = len(self._raw.raw_path) + sum(len(name) + len(value) + _LINE for name, value in self._raw.raw_headers)
-        self._has_large_head = size > ORDINARY_HEAD
+        self._has_large_head = size > ORDINARY
         if self._has_large_head:
             self.hold(size)
 
@@ -49,6 +48,7 @@ class Incoming:
         account = account_of(user)
         if not self._connection.seat.claim(account):
             raise status.too_many_requests("too many connections of this user are open: close some, or wait", 1)
+        self._connection.hold()  # for a user, who has limits of another sort
         held = self._held
         self.done()
         self._account = account

@@ -32,7 +32,7 @@ class Limits:
     body: int = 3 * MIB
     bytes: int = 128 * MIB  # of requests and answers in memory, of all users
     user_bytes: int = 32 * MIB
-    stranger_bytes: int = 16 * MIB
+    stranger_bytes: int = 32 * MIB
 
     def most_connections(self) -> int:
         """How many connections there can be, as far as the process may open files."""

@@ -16,7 +16,7 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
@@ -25,6 +25,7 @@ from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
 from nagaya.apiserver.meta import status
+from nagaya.apiserver.watchdog import Watched
 from nagaya.apiserver.web.compression import compress
 from nagaya.apiserver.web.connection import BUFFERS, SERVER, Connection, Patience, Server, refusal
 from nagaya.apiserver.web.gate import Gate, Seat
@@ -40,6 +41,7 @@ PATH_LIMIT: Final = 8 * KIB  # several times the longest path that leads to anyt
 _PIECE: Final = 64 * KIB  # longer answers are handed to the connection bit by bit, as the client reads them
 _BACKLOG: Final = 1024
 _AT_ONCE: Final = 16  # connections accepted before others have their turn
+_STRANGERS_AT_ONCE: Final = 8  # requests on connections without a user that begin in one pass of the event loop
 _AGAIN: Final = 1.0  # seconds until the next attempt when connections cannot be accepted
 _CLOSING: Final = 0.05  # seconds for a connection to be closed, and its descriptor to be free
 _RESET: Final = struct.pack("ii", 1, 0)  # close without waiting for anything
@@ -70,6 +72,7 @@ class Listener:
         self._accepting: asyncio.Task[None] | None = None
         self._opening: set[asyncio.Task[None]] = set()
         self._streams: set[asyncio.Future[None]] = set()
+        self._turns = asyncio.Semaphore(_STRANGERS_AT_ONCE)
         self._port: int = sock.getsockname()[1]
 
     @property
@@ -138,7 +141,7 @@ class Listener:
                 await asyncio.sleep(0)
 
     async def _open(self, server: Server, sock: socket.socket, seat: Seat) -> None:
-        is_open, encrypted = False, self._tls is not None
+        encrypted = self._tls is not None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: server.connect(seat),
@@ -147,19 +150,20 @@ class Listener:
                 ssl_handshake_timeout=self._patience.handshake if encrypted else None,
                 ssl_shutdown_timeout=self._patience.linger if encrypted else None,
             )
-            is_open = True
-        except OSError:
-            pass  # the client has gone, or does not speak TLS; there is nobody to tell
-        finally:
-            if not is_open:
-                server.heap.freed(BUFFERS)
-                seat.leave()
-                sock.close()
+        except BaseException as error:
+            server.heap.freed(BUFFERS)
+            seat.leave()
+            sock.close()
+            if not isinstance(error, OSError):  # else the client has gone, or does not speak TLS
+                raise
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         connection = raw.protocol
         assert isinstance(connection, Connection)
         connection.seat.busy = True
+        if not connection.seat.user:
+            await self._turns.acquire()
+            asyncio.get_running_loop().call_soon(self._turns.release)
         incoming = Incoming(raw, connection, self._limits, self._patience)
         try:
             return await self._answer(raw, connection, incoming)
@@ -183,7 +187,7 @@ class Listener:
         if response.upgrade is not None:
             return await self._upgrade(raw, connection, response)
         if response.stream is not None:
-            return await self._stream(raw, connection, response)
+            return await self._stream(raw, connection, response, incoming)
         await compress(request, response)
         if len(response.body) <= _PIECE or raw.method == "HEAD":
             answer = web.Response(status=response.status, body=response.body, headers=_headers(response))
@@ -191,8 +195,12 @@ class Listener:
             return answer
         return await _in_pieces(raw, response, incoming)
 
-    async def _stream(self, raw: web.BaseRequest, connection: Connection, response: Response) -> web.StreamResponse:
+    async def _stream(
+        self, raw: web.BaseRequest, connection: Connection, response: Response, incoming: Incoming
+    ) -> web.StreamResponse:
+        assert response.stream is not None
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
+        incoming.finish(answer)
         chunked = raw.version >= HttpVersion11
         if chunked:
             answer.enable_chunked_encoding()
@@ -201,10 +209,9 @@ class Listener:
         try:
             await answer.prepare(raw)
         except ConnectionError:  # the client has gone before it was answered; there is nobody to tell
-            assert response.stream is not None
             await ended(response.stream)
             return answer
-        await self._until_done(_pump(connection, response, chunked=chunked))
+        await self._until_done(_pump(connection, response.stream, chunked=chunked), response)
         with contextlib.suppress(ConnectionError):  # the client has gone; there is nobody to tell
             await answer.write_eof()
         return answer
@@ -218,14 +225,14 @@ class Listener:
         taken = connection.take_over()
         try:
             await answer.prepare(raw)
-            await self._until_done(response.upgrade.serve(taken))
+            await self._until_done(response.upgrade.serve(taken), response)
         finally:
             await taken.close()
         return answer
 
-    async def _until_done(self, work: Coroutine[None, None, None]) -> None:
+    async def _until_done(self, work: Coroutine[None, None, None], response: Response) -> None:
         """Wait for something that ends when the listener does. Raises what it raises."""
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(Watched(work, response.exchange) if response.exchange is not None else work)
         self._streams.add(task)
         try:
             await asyncio.wait([task])
@@ -236,16 +243,15 @@ class Listener:
             raise problem
 
 
-async def _pump(connection: Connection, response: Response, *, chunked: bool) -> None:
-    assert response.stream is not None
+async def _pump(connection: Connection, stream: AsyncIterator[bytes], *, chunked: bool) -> None:
     try:
-        async for part in response.stream:
+        async for part in stream:
             if (full := connection.send_part(part, chunked=chunked)) is not None:
                 await full
     except ConnectionError:
         return  # the client has gone; there is nobody to tell
     finally:
-        await ended(response.stream)
+        await ended(stream)
 
 
 def _head(raw: web.BaseRequest, connection: Connection) -> Request:

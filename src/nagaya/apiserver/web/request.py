@@ -20,6 +20,7 @@ from nagaya.apiserver.meta import status
 if TYPE_CHECKING:
     from nagaya.apiserver.authn.user import User
     from nagaya.apiserver.streams.upgrade import PodUpgrade
+    from nagaya.apiserver.web.handler import Exchange
 
 Query = Mapping[str, list[str]]
 
@@ -149,6 +150,7 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: AsyncIterator[bytes] | None = None
     upgrade: PodUpgrade | None = None
+    exchange: Exchange | None = None  # what it is the answer to, as far as a handler knows
 
 
 def text(body: str, status: int = 200) -> Response:

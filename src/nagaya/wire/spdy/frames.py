@@ -16,7 +16,8 @@ from nagaya.wire.spdy.headers import HeaderCompressor, HeaderDecompressor, Heade
 
 VERSION: Final = 3
 LARGEST_CONTROL: Final = 64 * 1024  # Kubernetes' own need a few hundred bytes
-LARGEST_DATA: Final = (1 << 24) - 1  # what the length of a frame can say
+LARGEST_DATA: Final = 1024 * 1024  # a frame is held until it is complete; those of Kubernetes have 32 KiB
+_LENGTH: Final = (1 << 24) - 1
 INITIAL_WINDOW_SIZE: Final = 7  # the number of that setting
 _HEAD: Final = Struct(">II")
 _FIN: Final = 0x01
@@ -178,9 +179,11 @@ class FrameReader:
         begin = 0
         while len(self._buffer) - begin >= _HEAD.size:
             first, second = _HEAD.unpack_from(self._buffer, begin)
-            size, flags = second & LARGEST_DATA, second >> 24
+            size, flags = second & _LENGTH, second >> 24
             if first >> 31:
                 _check_control(first, size)
+            elif size > LARGEST_DATA:
+                raise Malformed(f"a SPDY data frame has {size} bytes; {LARGEST_DATA} are allowed")
             end = begin + _HEAD.size + size
             if len(self._buffer) < end:
                 break

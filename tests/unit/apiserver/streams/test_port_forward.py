@@ -17,6 +17,7 @@ from nagaya.wire.spdy.connection import Ended, Event, Received, Replied, SpdyCon
 from support.virtual_run import run
 
 BIG = 3_000_000
+FRAME = 32 * 1024
 
 
 class Shouting:
@@ -55,7 +56,9 @@ class Client:
         return errors, await self.open(streamtype="data", port=str(port), requestid=request)
 
     async def send(self, stream: int, data: bytes, *, fin: bool = False) -> None:
-        self.spdy.send(stream, data, fin=fin)
+        """Send bytes in frames as large as those of Kubernetes."""
+        for start in range(0, len(data) or 1, FRAME):
+            self.spdy.send(stream, data[start : start + FRAME], fin=fin and start + FRAME >= len(data))
         await self.flush()
 
     async def until(self, *wanted: Event) -> None:
@@ -112,6 +115,28 @@ async def test_a_client_that_does_not_read_is_waited_for_and_hurts_nobody() -> N
                 client.events += client.spdy.receive(await client.near.read())
         await sending
         assert client.received(data) == b"A" * BIG
+
+
+async def test_a_client_that_asks_and_never_reads_has_to_wait() -> None:
+    asked = 0
+
+    async def ask(client: Client) -> None:
+        nonlocal asked
+        for _ in range(120):
+            for _ in range(1000):
+                client.spdy.ping()
+            await client.flush()
+            asked += 1
+
+    async with forwarding() as (client, _, task):
+        asking = asyncio.create_task(ask(client))
+        before, unchanged = 0, 0
+        while unchanged < 100 and not asking.done():
+            await asyncio.sleep(0)
+            before, unchanged = asked, unchanged + 1 if asked == before else 0
+        assert not asking.done(), "the server went on answering"
+        assert not task.done()
+        asking.cancel()
 
 
 @pytest.mark.parametrize(

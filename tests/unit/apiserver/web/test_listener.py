@@ -7,6 +7,7 @@ import contextlib
 import errno
 import functools
 import inspect
+import itertools
 import logging
 import socket
 import ssl
@@ -792,3 +793,76 @@ async def test_a_listener_that_cannot_accept_says_so_and_tries_again(
         assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).endswith(b"fine")
         first.close()
         assert "cannot accept connections: [Errno 24] Too many open files. Trying again" in caplog.text
+
+
+@on_both_loops
+async def test_requests_that_strangers_send_ahead_are_held_within_a_limit() -> None:
+    async with Site(limits=Limits(stranger_bytes=2_500_000)) as site:
+        writers = []
+        for _ in range(20):
+            _, writer = await site.connect()
+            writer.write(GET.replace(b"version", b"slow"))
+            await eventually(lambda: len(site.seen) == len(writers) + 1)
+            writer.write(GET * 3000)
+            writers.append(writer)
+        await eventually(lambda: site.listener.connections < 10)
+        assert 0 < site.listener.bytes_in_flight <= 2_500_000
+        for writer in writers:
+            writer.transport.abort()
+        site.gate.set()
+        await eventually(lambda: site.listener.bytes_in_flight == 0)
+
+
+@pytest.mark.parametrize("user", [b"", b"Authorization: me\r\n"])
+@on_both_loops
+async def test_strangers_take_turns_and_users_do_not_wait_for_them(user: bytes) -> None:
+    async with Site() as site:
+        connections = [await site.connect() for _ in range(100)]
+        request = GET.replace(b"\r\n\r\n", b"\r\n" + user + b"\r\n")
+        for reader, writer in connections:
+            writer.write(request)
+            await answer(reader)
+        site.seen.clear()
+        for _, writer in connections:
+            writer.write(request)
+        passes, begun = 0, [0]
+        while len(site.seen) < len(connections):
+            await asyncio.sleep(0)
+            passes += 1
+            begun.append(len(site.seen))
+        most = max(after - before for before, after in itertools.pairwise(begun))
+        assert most > 8 if user else most <= 8
+        for _, writer in connections:
+            writer.transport.abort()
+
+
+@on_both_loops
+async def test_a_stream_whose_client_wanted_another_protocol_ends_the_connection() -> None:
+    async with Site() as site:
+        site.gate.set()
+        reader, writer = await site.connect()
+        upgrade = b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        writer.write(GET.replace(b"version", b"slow-stream").replace(b"\r\n\r\n", upgrade))
+        async with asyncio.timeout(60):
+            said = await reader.read()
+        assert said.lower().count(b"connection: close") == 1
+        assert said.endswith(b"0\r\n\r\n")
+        writer.close()
+
+
+@on_both_loops
+async def test_long_pieces_count_until_a_user_has_sent_them() -> None:
+    async with Site() as site:
+        reader, writer = await site.connect()
+        await eventually(lambda: site.listener.connections == 1)
+        assert site.listener._connections is not None
+        [connection] = site.listener._connections.connections
+        assert isinstance(connection, Connection)
+        connection.data_received(FORBIDDEN + b"Content-Length: 60000\r\n\r\n" + b"x" * 60_000)
+        assert site.listener.bytes_in_flight > 3 * 60_000
+        assert (await answer(reader)).startswith(b"HTTP/1.1 403")
+        assert site.listener.bytes_in_flight > 3 * 60_000, "as long as the connection is there"
+        writer.write(GET.replace(b"\r\n\r\n", b"\r\nAuthorization: me\r\n\r\n"))
+        assert (await answer(reader)).endswith(b"fine")
+        assert site.listener.bytes_in_flight == 0
+        writer.close()

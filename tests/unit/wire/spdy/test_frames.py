@@ -90,6 +90,7 @@ def test_what_kubectl_sends_is_understood() -> None:
         ("80030003 00000008 00000000 00000005", "stream 0"),
         ("00000000 00000000", "stream 0"),
         ("80030001 00ffffff", "65536 are allowed"),
+        ("00000001 00ffffff", "1048576 are allowed"),
         ("80030001 00000002 0000", "10 or more"),
         ("80030001 0000000c 00000001 00000000 0000 abcd", "decompressed"),
         ("80030002 00000004 00000001", "ends within a number"),

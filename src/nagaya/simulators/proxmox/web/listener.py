@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from nagaya.simulators.proxmox.state.node import Node, Unreachable
 from nagaya.simulators.proxmox.web.connection import Connection
-from nagaya.simulators.proxmox.web.message import Malformed, parse, redirected, written
+from nagaya.simulators.proxmox.web.message import LONGEST_HEADERS, Malformed, parse, redirected, written
 
 if TYPE_CHECKING:
     from nagaya.simulators.proxmox.emulator import Emulator
 
 BACKLOG = 512
 _TLS_HANDSHAKE = b"\x16"
+_AGAIN: Final = 1.0  # seconds until the next attempt when connections cannot be accepted
+
+log = logging.getLogger(__name__)
 
 
 class Listener:
@@ -60,7 +64,12 @@ class Listener:
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            client, _ = await loop.sock_accept(self._socket)
+            try:
+                client, _ = await loop.sock_accept(self._socket)
+            except OSError as error:  # too many open files, for example
+                log.warning("%s cannot accept connections: %s. Trying again in %g s", self._node.name, error, _AGAIN)
+                await asyncio.sleep(_AGAIN)
+                continue
             task = loop.create_task(self._serve(client))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
@@ -102,6 +111,8 @@ class Listener:
         async with asyncio.timeout(self._emulator.pace.idle_connection):
             while b"\r\n\r\n" not in head and (more := await loop.sock_recv(client, 1 << 16)):
                 head += more
+                if len(head) > LONGEST_HEADERS:
+                    return
         with contextlib.suppress(Malformed):
             request = parse(head.partition(b"\r\n\r\n")[0])
             now = self._emulator.world.clock.now()

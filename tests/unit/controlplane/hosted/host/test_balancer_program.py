@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nagaya.controlplane.hosted.host.balancer.front import Balancer
+from nagaya.controlplane.hosted.host.balancer.front import Balancer, Client
 from nagaya.controlplane.hosted.host.balancer.program import serve
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -43,14 +43,16 @@ async def test_a_signal_ends_it_also_before_an_api_server_is_ready_and_another_o
 async def test_its_end_waits_for_the_last_client_and_no_longer() -> None:
     balancer = Balancer("nowhere")
     await balancer.empty()
-    for _ in range(3):
-        balancer.entered()
+    clients = [Client(balancer) for _ in range(3)]
+    for client in clients:
+        balancer.entered(client)
     ending = asyncio.create_task(balancer.empty())
-    for _ in range(2):
-        balancer.left()
+    for client in clients[:2]:
+        balancer.left(client)
+        balancer.left(client)
         await _turns()
         assert not ending.done()
-    balancer.left()
+    balancer.left(clients[2])
     await _turns()
     assert ending.done()
     await ending

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nagaya.controlplane.hosted.host.balancer import backend, goodbye
+from nagaya.controlplane.hosted.host.balancer import backend, goodbye, passage
 from nagaya.controlplane.hosted.host.balancer.front import STATUS, Balancer, Client
 from nagaya.controlplane.hosted.host.balancer.passage import Side
 from nagaya.pki.authority import CertificateAuthority
@@ -218,6 +219,26 @@ async def test_connections_are_spread_over_those_that_are_ready(tmp_path: Path) 
             writer.close()
 
     assert sorted(answers) == ["a", "a", "b", "b"]
+
+
+async def test_the_address_with_most_connections_loses_its_oldest_when_there_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passage, "LINGER", 0.05)
+    async with front(tmp_path) as stand:
+        stand.balancer._most = 10
+        kept = await stand.client.open()
+        port = stand.client._port
+        silent = [await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0)) for _ in range(20)]
+        assert await stand.client.ask(kept), "who was there before stays"
+        assert await stand.client.ask(), "who comes gets in"
+        assert stand.balancer._open <= 10
+        for reader, _ in silent[:10]:
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+        for _, writer in [*silent, kept]:
+            writer.transport.abort()
+        await eventually(lambda: stand.balancer._open == 0)
 
 
 async def test_who_is_not_ready_gets_no_new_connections_and_keeps_those_it_has(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -118,6 +120,29 @@ async def test_who_speaks_plain_http_is_sent_to_https() -> None:
         assert found.startswith("HTTP/1.1 301 Moved Permanently\r\n")
         assert found.endswith("\r\n\r\nMoved Permanently")
         assert "Location: https://127.0.0.1:8006/api2/json/version?a=1\r\n" in found
+
+
+async def test_plain_http_without_end_is_not_kept() -> None:
+    async with hosts() as web, connection(web, plain=True) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000)
+        assert await ended(reader)
+
+
+async def test_a_host_that_could_not_accept_a_connection_accepts_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagaya.simulators.proxmox.web.listener._AGAIN", 0.0)
+    loop = asyncio.get_running_loop()
+    accept, failures = loop.sock_accept, [OSError(errno.EMFILE, "Too many open files")]
+
+    async def fail(sock: socket.socket) -> tuple[socket.socket, object]:
+        if failures:
+            raise failures.pop()
+        return await accept(sock)
+
+    monkeypatch.setattr(loop, "sock_accept", fail)
+    async with hosts() as web, connection(web) as (reader, writer):
+        found, _ = await exchange(reader, writer, f"GET /api2/json/version HTTP/1.1\r\n{GRANTED}\r\n")
+        assert found.startswith("HTTP/1.1 200 OK\r\n")
+    assert not failures
 
 
 async def test_a_host_shows_the_certificate_whose_fingerprint_it_tells() -> None:

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import ssl
 
 from . import backend as backends
 from .backend import Address, Backend
 from .passage import Passage, Side
 
+BACKLOG = 1024
+MOST_FILES = 1 << 20
 HELD = 10.0
 """Seconds for which a connection waits for a ready API server, and for which the program waits for connections at its
 end."""
@@ -35,6 +38,11 @@ class Balancer:
         self._gone: set[Backend] = set()
         self._turn = asyncio.Event()
         self._open = 0
+        self._clients: dict[str, dict[Client, None]] = {}
+        """By address, in the order in which they came."""
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        files = soft if 0 <= soft < MOST_FILES else MOST_FILES
+        self._most = files // 2 - min(BACKLOG, files // 4)  # each client takes two, and many may come at once
         self._left = asyncio.Event()
         self._generation = 0
         self._read_at = 0.0
@@ -147,12 +155,24 @@ class Balancer:
             self._turn.clear()
             await self._turn.wait()
 
-    def entered(self) -> None:
-        """Count a client that has connected."""
+    def entered(self, client: Client) -> None:
+        """Add a client that has connected. If there are too many, the oldest of the address that has most must go."""
+        self._clients.setdefault(client.address, {})[client] = None
         self._open += 1
+        if self._open > self._most:
+            largest = max(self._clients.values(), key=len)
+            oldest = next(iter(largest))
+            self.left(oldest)
+            oldest.abort()
 
-    def left(self) -> None:
-        """Count a client that has gone."""
+    def left(self, client: Client) -> None:
+        """Remove a client that has gone. A second time has no effect."""
+        others = self._clients.get(client.address, {})
+        if client not in others:
+            return
+        del others[client]
+        if not others:
+            del self._clients[client.address]
         self._open -= 1
         self._left.set()
 
@@ -218,16 +238,18 @@ class Client(Side):
 
     def __init__(self, balancer: Balancer) -> None:
         super().__init__()
+        self.address = ""
         self._balancer = balancer
         self._connecting: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._balancer.entered()
+        self.address = str((transport.get_extra_info("peername") or ("",))[0])
         self._connecting = asyncio.create_task(self._balancer.connect(self))
+        self._balancer.entered(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._balancer.left()
+        self._balancer.left(self)
         if self._connecting is not None:
             self._connecting.cancel()

@@ -117,6 +117,11 @@ class Side(asyncio.Protocol):
         if self._transport is not None and not self.closed:
             self._transport.close()
 
+    def abort(self) -> None:
+        """Hang up at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
 
 class Passage:
     """Passes on what either side says, and ends when it is time to."""

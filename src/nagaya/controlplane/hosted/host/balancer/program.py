@@ -7,9 +7,7 @@ import contextlib
 import signal
 import sys
 
-from .front import HELD, Balancer, Client
-
-BACKLOG = 1024
+from .front import BACKLOG, HELD, Balancer, Client
 
 
 async def serve(address: str, port: int, file: str) -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
-import aiohttp
+import asyncio
 
+import aiohttp
+import pytest
+
+from nagaya.apiserver.web.limits import Limits
+from nagaya.cli.endpoints import Endpoints
 from nagaya.kube.controller import Controller
-from nagaya.kube.endpoints import Endpoints
 from nagaya.kube.key import Key
 from nagaya.kube.manager import Manager
 from nagaya.world import World
@@ -41,6 +45,34 @@ async def test_health_readiness_and_figures_are_served() -> None:
             status, text = await ask("/metrics")
             assert status == 200
             assert 'workqueue_depth{name="test"} 0.0' in text
+            assert (await ask("/nowhere"))[0] == 404
+            async with session.post("/metrics", data=b"x") as response:
+                assert response.status == 405
     finally:
         await endpoints.stop()
         await manager.stop()
+
+
+async def test_connections_that_ask_nothing_displace_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagaya.cli.endpoints._LIMITS", Limits(unauthenticated=20, per_address=10))
+    world = World()
+    endpoints = Endpoints(Manager(FakeServer().client(world), world))
+    await endpoints.start("127.0.0.1", 0)
+    writers = []
+    try:
+        for number in range(60):
+            _, writer = await asyncio.open_connection("127.0.0.1", endpoints.port)
+            writer.write((b"", b"GET / HT", b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")[number % 3])
+            writers.append(writer)
+            if number % 10 == 0:
+                reader, known = await asyncio.open_connection("127.0.0.1", endpoints.port)
+                known.write(b"GET /healthz HTTP/1.0\r\n\r\n")
+                async with asyncio.timeout(60):
+                    assert (await reader.read()).startswith(b"HTTP/1.0 200")
+                known.close()
+        assert endpoints._listener is not None
+        assert endpoints._listener.gate.total <= 10
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+        await endpoints.stop()
