@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from nagaya.apiserver.cel import goformat
 from nagaya.apiserver.cel.values import CelError, Duration, Timestamp
-from nagaya.apiserver.meta import goduration, gostring
+from nagaya.apiserver.meta import goduration, gostring, integers
 
 SECOND: Final = goduration.SECOND
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
@@ -189,11 +189,12 @@ def _zone(name: str) -> tzinfo:
     offset = hours * 60 - minutes if name.startswith("-") else hours * 60 + minutes
     try:
         return timezone(timedelta(minutes=offset))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise CelError(str(error)) from None
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
-        raise CelError(f'strconv.Atoi: parsing "{text}": invalid syntax')
-    return int(text)
+    try:
+        return integers.parse(text)
+    except ValueError as error:
+        raise CelError(str(error)) from None
