@@ -171,10 +171,11 @@ def format_duration(value: Duration) -> str:
 
 def in_zone(value: Timestamp, zone: str) -> datetime:
     """The date as a calendar and clock in the named zone show it; the zone is an IANA name or `+hh:mm`."""
-    when = _EPOCH + timedelta(seconds=value.ns // SECOND)
-    if zone in ("", "UTC"):
-        return when
-    return when.astimezone(_zone(zone))
+    try:
+        when = _EPOCH + timedelta(seconds=value.ns // SECOND)
+        return when if zone in ("", "UTC") else when.astimezone(_zone(zone))
+    except OverflowError:
+        raise CelError("timestamp overflow") from None
 
 
 @lru_cache(maxsize=64)
@@ -189,8 +190,8 @@ def _zone(name: str) -> tzinfo:
     offset = hours * 60 - minutes if name.startswith("-") else hours * 60 + minutes
     try:
         return timezone(timedelta(minutes=offset))
-    except (ValueError, OverflowError) as error:
-        raise CelError(str(error)) from None
+    except (ValueError, OverflowError):
+        raise CelError(f"unknown time zone {name}") from None
 
 
 def _number(text: str) -> int:
