@@ -55,6 +55,6 @@ async def test_a_good_answer_may_change_labels_and_content() -> None:
     ids=str,
 )
 async def test_an_answer_of_a_wrong_shape_is_a_failure(response: JsonObject) -> None:
-    with pytest.raises(ApiError, match="conversion webhook for example.com/v1, Kind=Thing") as raised:
+    with pytest.raises(ApiError, match=r"conversion webhook for example\.com/v1, Kind=Thing") as raised:
         await converted(**response)
     assert raised.value.code == 500
