@@ -22,6 +22,7 @@ JSON = "application/json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 PATCHED = "/apis/apps/v1/namespaces/default/deployments/patched"
+POD = "/api/v1/namespaces/default/pods/pod"
 CUSTOM = "/apis/example.com/v1/namespaces/default/things"
 SERVICE = {"ports": [{"port": 80}]}
 _SET = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
@@ -188,6 +189,12 @@ def _key_pair(lines: int) -> Attack:
     return Attack("POST", "/api/v1/namespaces/default/secrets", body)
 
 
+def _changed_pod(size: int) -> Attack:
+    """Of a pod only images may change, and few other things: the refusal shows the difference."""
+    containers = [{"name": f"c{at}", "image": "i", "args": ["a"]} for at in range(size)]
+    return Attack("PUT", POD, {"metadata": {"name": "pod"}, "spec": {"containers": containers}})
+
+
 def _below_long_name(size: int) -> Attack:
     """A wrong value has an error that names its path."""
     return Attack("POST", CUSTOM, _custom(numbers={"x" * 8 * size: {f"k{at}": "1" for at in range(size)}}))
@@ -259,6 +266,7 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "host ports": (1000, _ports),
     "blocks of a key pair that look like headers": (2000, _key_pair),
     "addresses with ports": (1000, _endpoints),
+    "a pod that must not change": (100, _changed_pod),
     "wrong values below a long name": (1500, _below_long_name),
     "unknown fields below a long name": (1500, _unknown_below_long_name),
     "values below a long key": (1500, _below_long_key),
@@ -296,6 +304,10 @@ async def test_cost_grows_no_faster_than_the_request(api: Api, name: str) -> Non
         asked = attack(size)
         if asked.path == PATCHED:
             await prepare(api, size)
+        if asked.path == POD:
+            await api.ask("DELETE", f"{POD}?gracePeriodSeconds=0")
+            containers = [{"name": f"c{at}", "image": "i"} for at in range(size)]
+            await api.create(POD.rpartition("/")[0], {"metadata": {"name": "pod"}, "spec": {"containers": containers}})
         await api.ask("DELETE", "/api/v1/namespaces/default/endpoints/mirrored")
         request = ask(asked)
 
