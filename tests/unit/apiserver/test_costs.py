@@ -189,6 +189,15 @@ def _key_pair(lines: int) -> Attack:
     return Attack("POST", "/api/v1/namespaces/default/secrets", body)
 
 
+def _rules(size: int, rule: str) -> Attack:
+    """A definition whose objects are held to many rules."""
+    rules = [{"rule": f"self.a {rule} {at}"} for at in range(size)]
+    checked = {"type": "object", "properties": {"a": {"type": "integer"}}, "x-kubernetes-validations": rules}
+    found = definition()
+    found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = {"spec": checked}
+    return Attack("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", found)
+
+
 def _changed_pod(size: int) -> Attack:
     """Of a pod only images may change, and few other things: the refusal shows the difference."""
     containers = [{"name": f"c{at}", "image": "i", "args": ["a"]} for at in range(size)]
@@ -267,6 +276,8 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "blocks of a key pair that look like headers": (2000, _key_pair),
     "addresses with ports": (1000, _endpoints),
     "a pod that must not change": (100, _changed_pod),
+    "rules of a definition": (800, lambda n: _rules(n, ">")),
+    "rules of a definition that are none": (800, lambda n: _rules(n, "isnt")),
     "wrong values below a long name": (1500, _below_long_name),
     "unknown fields below a long name": (1500, _unknown_below_long_name),
     "values below a long key": (1500, _below_long_key),
