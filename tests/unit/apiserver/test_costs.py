@@ -16,12 +16,15 @@ from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.request import Request
 from nagaya.world import World
 from support.cpu import MOST, cpu_seconds, growth
+from support.good_objects import ALL_OTHERS
 from support.in_process import ADMIN, Api, MovingClock, owner
 
 JSON = "application/json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 PATCHED = "/apis/apps/v1/namespaces/default/deployments/patched"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+SIGNED = {**ALL_OTHERS[REQUESTS]["spec"], "signerName": "a.b/c"}
 POD = "/api/v1/namespaces/default/pods/pod"
 CUSTOM = "/apis/example.com/v1/namespaces/default/things"
 SERVICE = {"ports": [{"port": 80}]}
@@ -189,6 +192,12 @@ def _key_pair(lines: int) -> Attack:
     return Attack("POST", "/api/v1/namespaces/default/secrets", body)
 
 
+def _conditions(size: int) -> Attack:
+    conditions = [{"type": f"T{at}", "status": "True"} for at in range(size)]
+    body = {"metadata": {"name": "signed"}, "spec": SIGNED, "status": {"conditions": conditions}}
+    return Attack("PUT", f"{REQUESTS}/signed/status", body)
+
+
 def _rules(size: int, rule: str) -> Attack:
     """A definition whose objects are held to many rules."""
     rules = [{"rule": f"self.a {rule} {at}"} for at in range(size)]
@@ -276,6 +285,7 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "blocks of a key pair that look like headers": (2000, _key_pair),
     "addresses with ports": (1000, _endpoints),
     "a pod that must not change": (100, _changed_pod),
+    "conditions of a request": (1000, _conditions),
     "rules of a definition": (800, lambda n: _rules(n, ">")),
     "rules of a definition that are none": (800, lambda n: _rules(n, "isnt")),
     "wrong values below a long name": (1500, _below_long_name),
@@ -315,6 +325,10 @@ async def test_cost_grows_no_faster_than_the_request(api: Api, name: str) -> Non
         asked = attack(size)
         if asked.path == PATCHED:
             await prepare(api, size)
+        if asked.path.endswith("/signed/status"):
+            await api.ask("DELETE", f"{REQUESTS}/signed")
+            await api.create(REQUESTS, {"metadata": {"name": "signed"}, "spec": SIGNED})
+            await api.server.handle(ask(asked))
         if asked.path == POD:
             await api.ask("DELETE", f"{POD}?gracePeriodSeconds=0")
             containers = [{"name": f"c{at}", "image": "i"} for at in range(size)]
