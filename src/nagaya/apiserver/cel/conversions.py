@@ -13,7 +13,7 @@ from nagaya.apiserver.meta import integers
 
 _UINT: Final = re.compile(r"\d+", re.ASCII)
 _FLOAT: Final = re.compile(
-    r"[+-]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?|inf(?:inity)?|nan"
+    r"[+-]?(?:(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?|inf(?:inity)?|nan"
     r"|0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?\d+)",
     re.ASCII | re.IGNORECASE,
 )

@@ -35,7 +35,7 @@ _LIMITS: Final = {
 _USUAL: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 _FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
 # The second syntax that the `duration` format of schemas understands: a number and the beginning of a unit's name.
-_WORDY: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_WORDY: Final = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)")
 _WORDS: Final = (
     (("ns", "nano"), 1),
     (("us", "µs", "micro"), 1_000),

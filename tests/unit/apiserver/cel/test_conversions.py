@@ -2,6 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from nagaya.api.conversion.duration import seconds
+from nagaya.apiserver.cel import conversions, times
+from nagaya.apiserver.cel.values import CelError
+from support.cpu import MOST, cpu_seconds, growth
 from support.subtest_cases import subtest_cases
 
 CASES = [
@@ -63,3 +69,14 @@ def test_conversions_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:
     assert outcome_of(expression) == expected
+
+
+@pytest.mark.parametrize(
+    "read", [conversions.to_double, times.parse_wordy_duration, seconds], ids=["double", "words", "seconds"]
+)
+async def test_long_digits_that_are_no_number_are_refused_in_linear_time(read: Callable[[str], object]) -> None:
+    async def refuse(size: int) -> None:
+        with pytest.raises((CelError, ValueError)):
+            read("0" * size + "!")
+
+    assert await growth(lambda size: cpu_seconds(lambda: refuse(size)), 2000) <= MOST
