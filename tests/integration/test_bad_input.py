@@ -353,6 +353,39 @@ def test_a_configuration_without_content_is_applied_or_refused(subject: Subject,
             subject.ask("POST", path, encoded(body), Content_Type="application/json")
 
 
+LONG = "1" * 5000
+NUMBERS: dict[str, tuple[str, str, tuple[Any, ...]]] = {
+    "deletion cost": ("pods", "metadata annotations controller.kubernetes.io/pod-deletion-cost", (LONG, "-" + LONG)),
+    "generation": ("daemonsets", "metadata annotations deprecated.daemonset.template.generation", (LONG, "--5")),
+    "DaemonSet": ("daemonsets", "spec updateStrategy rollingUpdate maxUnavailable", (LONG, LONG + "%", "+-5")),
+    "Deployment": ("deployments", "spec strategy rollingUpdate maxUnavailable", (LONG, LONG + "%", "+-5")),
+    "budget": ("poddisruptionbudgets", "spec minAvailable", (LONG, LONG + "%", "0" * 5000 + "%")),
+    "schedule": ("cronjobs", "spec schedule", (LONG + " * * * *", f"@every {LONG}h", f"@every 0.{LONG}h")),
+    "grace period": ("pods", "spec terminationGracePeriodSeconds", (2**63 - 1, 2**62, 10**12, -(2**63))),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_no_type_can_hold(subject: Subject, name: str) -> None:
+    resource, place, values = NUMBERS[name]
+    path = next(path for path in sorted(GOOD) if path.endswith(f"/{resource}"))
+    *steps, last = place.split()
+    for number, value in enumerate(values):
+        body: Any = copy.deepcopy(GOOD[path])
+        body["metadata"] = {**body.get("metadata", {}), "name": f"long{number}"}
+        if resource == "pods":
+            body["spec"]["nodeName"] = "n"
+        inner = body
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
+        subject.ask("POST", path, encoded(body), Content_Type="application/json")
+        for period in (2**62, None, 0):
+            options = {"gracePeriodSeconds": period}
+            subject.ask("DELETE", f"{path}/long{number}", encoded(options), Content_Type="application/json")
+        assert subject.ask("GET", f"{path}/long{number}")[0] == 404
+
+
 ACTIONS = {
     "binding": {"kind": "Binding", "apiVersion": "v1", "target": {"kind": "Node", "name": "x"}},
     "eviction": {"kind": "Eviction", "apiVersion": "policy/v1"},

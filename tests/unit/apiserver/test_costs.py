@@ -16,14 +16,19 @@ from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.request import Request
 from nagaya.world import World
 from support.cpu import MOST, cpu_seconds, growth
+from support.good_objects import ALL_OTHERS
 from support.in_process import ADMIN, Api, MovingClock, owner
 
 JSON = "application/json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 PATCHED = "/apis/apps/v1/namespaces/default/deployments/patched"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+SIGNED = {**ALL_OTHERS[REQUESTS]["spec"], "signerName": "a.b/c"}
+POD = "/api/v1/namespaces/default/pods/pod"
 CUSTOM = "/apis/example.com/v1/namespaces/default/things"
 SERVICE = {"ports": [{"port": 80}]}
+_SET = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
 _DEEP_DEFAULT = {
     "type": "array",
     "items": {
@@ -69,8 +74,22 @@ def definition() -> dict[str, Any]:
             "items": {"type": "object", "properties": {"a": {"type": "string", "default": "a" * 10_000}}},
         },
         "deep": _DEEP_DEFAULT,
-        "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "set": _SET,
         "text": {"type": "string"},
+        "numbers": {
+            "type": "object",
+            "additionalProperties": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+        "named": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "set": _SET},
+            },
+        },
     }
     schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
@@ -173,6 +192,55 @@ def _key_pair(lines: int) -> Attack:
     return Attack("POST", "/api/v1/namespaces/default/secrets", body)
 
 
+def _conditions(size: int) -> Attack:
+    conditions = [{"type": f"T{at}", "status": "True"} for at in range(size)]
+    body = {"metadata": {"name": "signed"}, "spec": SIGNED, "status": {"conditions": conditions}}
+    return Attack("PUT", f"{REQUESTS}/signed/status", body)
+
+
+def _rules(size: int, rule: str) -> Attack:
+    """A definition whose objects are held to many rules."""
+    rules = [{"rule": f"self.a {rule} {at}"} for at in range(size)]
+    checked = {"type": "object", "properties": {"a": {"type": "integer"}}, "x-kubernetes-validations": rules}
+    found = definition()
+    found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = {"spec": checked}
+    return Attack("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", found)
+
+
+def _changed_pod(size: int) -> Attack:
+    """Of a pod only images may change, and few other things: the refusal shows the difference."""
+    containers = [{"name": f"c{at}", "image": "i", "args": ["a"]} for at in range(size)]
+    return Attack("PUT", POD, {"metadata": {"name": "pod"}, "spec": {"containers": containers}})
+
+
+def _below_long_name(size: int) -> Attack:
+    """A wrong value has an error that names its path."""
+    return Attack("POST", CUSTOM, _custom(numbers={"x" * 8 * size: {f"k{at}": "1" for at in range(size)}}))
+
+
+def _unknown_below_long_name(size: int) -> Attack:
+    body = _custom(numbers={"x" * 8 * size: {f"k{at}": {"a": 1} for at in range(size)}})
+    return Attack("POST", f"{CUSTOM}?fieldValidation=Strict", body)
+
+
+def _below_long_key(size: int) -> Attack:
+    """An item of a list is told from others by its name, which is a part of paths then."""
+    item = {"name": "x" * 8 * size, "set": ["a"] * size}
+    body = {**_custom(named=[item]), "metadata": {"name": "x"}}
+    return Attack("PATCH", f"{CUSTOM}/x?fieldManager=a", body, kind=APPLY)
+
+
+def _given_twice(size: int) -> Attack:
+    members = ",".join(f'"{at // 2}":1' for at in range(size))
+    body = f'{{"metadata":{{"name":"x"}},"data":{{"{"x" * 8 * size}":{{{members}}}}}}}'
+    return Attack("POST", "/api/v1/namespaces/default/configmaps", body.encode())
+
+
+def _given_again(size: int) -> Attack:
+    maps = ",".join(f'"metadata":{{"annotations":{{"{at}":""}}}}' for at in range(size))
+    return Attack("POST", "/api/v1/namespaces/default/configmaps", f"{{{maps}}}".encode())
+
+
 def _endpoints(size: int) -> Attack:
     addresses = [{"ip": f"10.0.{at >> 8}.{at & 255}"} for at in range(size)]
     ports = [{"name": f"p{at}", "port": at + 1} for at in range(size)]
@@ -216,6 +284,15 @@ ATTACKS: dict[str, tuple[int, Callable[[int], Attack]]] = {
     "host ports": (1000, _ports),
     "blocks of a key pair that look like headers": (2000, _key_pair),
     "addresses with ports": (1000, _endpoints),
+    "a pod that must not change": (100, _changed_pod),
+    "conditions of a request": (1000, _conditions),
+    "rules of a definition": (800, lambda n: _rules(n, ">")),
+    "rules of a definition that are none": (800, lambda n: _rules(n, "isnt")),
+    "wrong values below a long name": (1500, _below_long_name),
+    "unknown fields below a long name": (1500, _unknown_below_long_name),
+    "values below a long key": (1500, _below_long_key),
+    "fields given twice below a long name": (12000, _given_twice),
+    "maps given again": (8000, _given_again),
     "scopes of a quota": (500, _scopes),
     "spread constraints": (500, _spread),
     "a strategic merge of other items": (
@@ -248,12 +325,20 @@ async def test_cost_grows_no_faster_than_the_request(api: Api, name: str) -> Non
         asked = attack(size)
         if asked.path == PATCHED:
             await prepare(api, size)
+        if asked.path.endswith("/signed/status"):
+            await api.ask("DELETE", f"{REQUESTS}/signed")
+            await api.create(REQUESTS, {"metadata": {"name": "signed"}, "spec": SIGNED})
+            await api.server.handle(ask(asked))
+        if asked.path == POD:
+            await api.ask("DELETE", f"{POD}?gracePeriodSeconds=0")
+            containers = [{"name": f"c{at}", "image": "i"} for at in range(size)]
+            await api.create(POD.rpartition("/")[0], {"metadata": {"name": "pod"}, "spec": {"containers": containers}})
         await api.ask("DELETE", "/api/v1/namespaces/default/endpoints/mirrored")
         request = ask(asked)
 
         async def go() -> None:
             response = await api.server.handle(request)
-            assert response.status < 500, response.body
+            assert b"the server failed on this request" not in response.body
             await api.server.settled()
 
         return await cpu_seconds(go)
@@ -272,7 +357,9 @@ async def prepare(api: Api, size: int) -> None:
 
 def ask(attack: Attack) -> Request:
     headers = {"Authorization": f"Bearer {attack.user}", "Content-Type": attack.kind}
-    body = b"" if attack.body is None else json.dumps(attack.body).encode()
+    body = attack.body if isinstance(attack.body, bytes) else b""
+    if attack.body and not body:
+        body = json.dumps(attack.body).encode()
     return Request.make(attack.method, attack.path, body, headers)
 
 

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from nagaya.api.admission.catalog import ADMISSION
 from nagaya.api.catalog import PARTS
+from nagaya.api.conversion.proxmox.in_process import IN_PROCESS
 from nagaya.api.crd import render
 from nagaya.apiserver.server import ApiServer, Config
 from nagaya.apiserver.web.request import Request
@@ -39,7 +41,8 @@ _PARTS = 8
 @pytest.fixture
 async def api() -> AsyncIterator[Api]:
     clock = MovingClock()
-    server = await ApiServer.start(Config(tokens={"admin": ADMIN}), World(clock=clock))
+    config = Config(tokens={"admin": ADMIN}, rules=ADMISSION, versions=IN_PROCESS)
+    server = await ApiServer.start(config, World(clock=clock))
     found = Api(server, clock)
     for part in PARTS.values():
         for definition in part:

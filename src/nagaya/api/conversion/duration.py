@@ -16,7 +16,7 @@ _UNITS: Final = {
     "m": Fraction(60),
     "h": Fraction(3600),
 }
-_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_PART: Final = re.compile(r"(?<![0-9.])([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def seconds(text: str) -> Fraction:

@@ -7,12 +7,13 @@ did, and still does not.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nagaya.apiserver.admission.rules import Shown
+from nagaya.apiserver.builtins.decode import DecodeError, normalise
+from nagaya.apiserver.builtins.facts import struct_of
 from nagaya.apiserver.custom.conversion import WebhookFailure
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from nagaya.apiserver.admission.attributes import Attributes
 
 _GROUP: Final = "admission.k8s.io"
+_TYPES: Final = "admission/v1"  # those of v1beta1 are the same
 _KNOWN: Final = ("v1", "v1beta1")
 _OTHERS: Final = tuple(f"{_GROUP}/{version}" for version in _KNOWN)
 
@@ -84,15 +86,14 @@ def read(answer: JsonObject, version: str, uid: str, *, mutating: bool) -> Answe
             "failed to call webhook: "
             f"converting ({given}.AdmissionReview) to ({version}.AdmissionReview): unknown conversion"
         )
-    response = answer.get("response")
+    given = {member: answer[member] for member in ("kind", "apiVersion", "response") if member in answer}
+    try:
+        response = normalise(struct_of(f"{_TYPES}.AdmissionReview"), given, strict=False)[0].get("response")
+    except DecodeError as error:
+        raise WebhookFailure(f"failed to call webhook: {error}") from None
     if response is None:
         raise _invalid("webhook response was absent")
-    if not isinstance(response, dict):
-        raise _undecodable("response", "AdmissionResponse", response)
-    try:
-        patch = base64.b64decode(response.get("patch") or "", validate=True)
-    except (binascii.Error, ValueError, TypeError) as error:
-        raise WebhookFailure(f"failed to call webhook: illegal base64 data in response.patch: {error}") from None
+    patch = base64.b64decode(response.get("patch") or "")
     kind = response.get("patchType")
     if version == "v1":
         _check(answer, response, uid)
@@ -108,26 +109,19 @@ def read(answer: JsonObject, version: str, uid: str, *, mutating: bool) -> Answe
         allowed=response.get("allowed") is True,
         patch=patch if mutating else b"",
         patch_type=kind or "",
-        result=_typed(response, "status", "result", dict),
-        warnings=_typed(response, "warnings", "warnings", list) or [],
-        audit_annotations=_typed(response, "auditAnnotations", "auditAnnotations", dict) or {},
+        result=response.get("status"),
+        warnings=response.get("warnings") or [],
+        audit_annotations=response.get("auditAnnotations") or {},
     )
-
-
-def _typed(response: JsonObject, member: str, shown: str, kind: type) -> Any:
-    value = response.get(member)
-    if value is not None and not isinstance(value, kind):
-        raise _undecodable(f"response.{member}", shown, value)
-    return value
 
 
 def _check(answer: JsonObject, response: JsonObject, uid: str) -> None:
     given = response.get("uid") or ""
     if given != uid:
         raise _invalid(f"expected response.uid={gostring.quote(uid)}, got {gostring.quote(given)}")
-    group, version = GroupVersion.parse(answer.get("apiVersion") or "")
-    found = GroupVersionKind(group, version, answer.get("kind") or "")
+    version, kind = answer.get("apiVersion") or "", answer.get("kind") or ""
     expected = GroupVersionKind(_GROUP, "v1", "AdmissionReview")
+    found = GroupVersionKind(*GroupVersion.parse(version), kind) if version.count("/") < 2 else version
     if found != expected:
         raise _invalid(f"expected webhook response of {expected}, got {found}")
 
@@ -145,12 +139,6 @@ def _invalid(why: str) -> WebhookFailure:
     return WebhookFailure(f"received invalid webhook response: {why}")
 
 
-def _undecodable(where: str, wanted: str, value: Any) -> WebhookFailure:
-    found = {str: "string", bool: "bool", list: "array", dict: "object"}.get(type(value), "number")
-    what = f"json: cannot unmarshal {found} into Go struct field AdmissionReview.{where} of type v1.{wanted}"
-    return WebhookFailure(f"failed to call webhook: {what}")
-
-
 def refusal(webhook: str, result: JsonObject | None) -> ApiError:
     """A webhook's no, with its code, reason and details, and always recognisable as a webhook's."""
     result = result or {}
@@ -158,7 +146,7 @@ def refusal(webhook: str, result: JsonObject | None) -> ApiError:
     denied = f"admission webhook {gostring.quote(webhook)} denied the request"
     message, reason = result.get("message") or "", result.get("reason") or ""
     said = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
-    return ApiError(code if code >= 400 else 400, reason, said, result.get("details"))
+    return ApiError(code if 400 <= code < 600 else 400, reason, said, result.get("details"))
 
 
 def _kind(kind: GroupVersionKind) -> JsonObject:

@@ -11,12 +11,12 @@ Sets are values: no function changes its arguments, and results share what did n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
 
 from nagaya.apiserver.apply import path_element
+from nagaya.wire.remembered import remember_short
 
 FieldSet = dict[str, Any]
 """`{}` is the empty set at the top, and a member without members below it anywhere else."""
@@ -48,13 +48,8 @@ LONGEST_REMEMBERED = 16 * 1024
 """Bytes of a text of which something is remembered: clients can write any number of texts of a megabyte."""
 
 
+@remember_short(2048, LONGEST_REMEMBERED)
 def parse(text: bytes) -> Parsed:
-    """As `remembered`, which it calls for texts of an ordinary length."""
-    return remembered(text) if len(text) <= LONGEST_REMEMBERED else remembered.__wrapped__(text)
-
-
-@lru_cache(maxsize=2048)
-def remembered(text: bytes) -> Parsed:
     """Read a set from its JSON text. Path elements of unknown kinds are dropped.
 
     The objects of a kind have much the same managers with much the same fields, so most texts have been read before.

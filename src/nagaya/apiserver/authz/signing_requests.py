@@ -111,8 +111,12 @@ def prepare_update(new: JsonObject, old: JsonObject, part: Part, now: str) -> No
             _keep_conditions(conditions, before.get("conditions") or (), kind)
     else:
         after = dict(before)
+    since = {_identity(each): each.get("lastTransitionTime") for each in reversed(before.get("conditions") or ())}
     for condition in conditions:
-        _date(condition, before.get("conditions") or (), now)
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            condition["lastTransitionTime"] = since.get(_identity(condition)) or now
     after.pop("conditions", None)
     new["status"] = after | ({"conditions": conditions} if conditions else {})
 
@@ -126,14 +130,5 @@ def _keep_conditions(conditions: list[JsonObject], before: Sequence[JsonObject],
             conditions[position] = dict(condition)
 
 
-def _date(condition: JsonObject, before: Sequence[JsonObject], now: str) -> None:
-    if not condition.get("lastUpdateTime"):
-        condition["lastUpdateTime"] = now
-    if condition.get("lastTransitionTime"):
-        return
-    condition["lastTransitionTime"] = now
-    for each in before:
-        same = each.get("type") == condition.get("type") and each.get("status") == condition.get("status")
-        if same and each.get("lastTransitionTime"):
-            condition["lastTransitionTime"] = each["lastTransitionTime"]
-            return
+def _identity(condition: JsonObject) -> tuple[str | None, str | None]:
+    return condition.get("type"), condition.get("status")

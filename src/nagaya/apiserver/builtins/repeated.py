@@ -24,7 +24,7 @@ def _onto(kind: Type, old: Any, new: Any, *, pointer: bool = False) -> Any:
     if new is None:
         return old if _keeps_value_on_null(kind, pointer) else None
     if isinstance(kind, GoStruct) and new.__class__ is Members:
-        result = dict(old) if old.__class__ is dict else {}
+        result = old if old.__class__ is dict else {}  # changed in place: it may be repeated very often
         for name, item in new:
             field = kind.fields.get(name)
             if field is None:
@@ -33,7 +33,7 @@ def _onto(kind: Type, old: Any, new: Any, *, pointer: bool = False) -> Any:
                 result[name] = _onto(field.type, result.get(name), item, pointer=field.pointer)
         return result
     if isinstance(kind, GoMap) and new.__class__ is Members:
-        result = dict(old) if old.__class__ is dict else {}
+        result = old if old.__class__ is dict else {}
         for name, item in new:
             result[name] = _onto(kind.element, None, item)
         return result

@@ -7,13 +7,13 @@ from math import isinf, isnan
 from typing import Any, Final
 
 from nagaya.apiserver.cel import goformat, times
-from nagaya.apiserver.cel.operators import MAX_INT, MAX_UINT, MIN_INT, checked, checked_timestamp, checked_uint
+from nagaya.apiserver.cel.operators import MAX_UINT, checked, checked_timestamp, checked_uint
 from nagaya.apiserver.cel.values import CelError, Duration, Timestamp, TypeValue, Uint, type_name
+from nagaya.apiserver.meta import integers
 
-_INT: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _UINT: Final = re.compile(r"\d+", re.ASCII)
 _FLOAT: Final = re.compile(
-    r"[+-]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?|inf(?:inity)?|nan"
+    r"[+-]?(?:(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?|inf(?:inity)?|nan"
     r"|0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?\d+)",
     re.ASCII | re.IGNORECASE,
 )
@@ -29,9 +29,10 @@ def impossible(value: Any, wanted: str) -> CelError:
 def to_int(value: Any) -> int:
     """`int(value)`: numbers are cut, dates become seconds, durations nanoseconds."""
     if isinstance(value, str):
-        if _INT.fullmatch(value) and MIN_INT <= (number := int(value)) <= MAX_INT:
-            return number
-        raise impossible(value, "int")
+        try:
+            return integers.parse(value)
+        except ValueError:
+            raise impossible(value, "int") from None
     if isinstance(value, float):
         if isnan(value) or isinf(value) or not -9223372036854775808.0 < value < 9223372036854775808.0:
             raise CelError("integer overflow")
@@ -46,8 +47,9 @@ def to_int(value: Any) -> int:
 def to_uint(value: Any) -> Uint:
     """`uint(value)`."""
     if isinstance(value, str):
-        if _UINT.fullmatch(value) and int(value) <= MAX_UINT:
-            return Uint(value)
+        digits = value.lstrip("0") or "0"
+        if _UINT.fullmatch(value) and len(digits) <= 20 and int(digits) <= MAX_UINT:
+            return Uint(digits)
         raise impossible(value, "uint")
     if isinstance(value, float):
         if isnan(value) or isinf(value) or not 0 <= value < 18446744073709551616.0:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from nagaya.apiserver.cel import goformat
 from nagaya.apiserver.cel.values import CelError, Duration, Timestamp
-from nagaya.apiserver.meta import goduration, gostring
+from nagaya.apiserver.meta import goduration, gostring, integers
 
 SECOND: Final = goduration.SECOND
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
@@ -35,7 +35,7 @@ _LIMITS: Final = {
 _USUAL: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 _FRACTION: Final = re.compile(r"[.,](\d+)", re.ASCII)
 # The second syntax that the `duration` format of schemas understands: a number and the beginning of a unit's name.
-_WORDY: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_WORDY: Final = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)")
 _WORDS: Final = (
     (("ns", "nano"), 1),
     (("us", "µs", "micro"), 1_000),
@@ -171,10 +171,11 @@ def format_duration(value: Duration) -> str:
 
 def in_zone(value: Timestamp, zone: str) -> datetime:
     """The date as a calendar and clock in the named zone show it; the zone is an IANA name or `+hh:mm`."""
-    when = _EPOCH + timedelta(seconds=value.ns // SECOND)
-    if zone in ("", "UTC"):
-        return when
-    return when.astimezone(_zone(zone))
+    try:
+        when = _EPOCH + timedelta(seconds=value.ns // SECOND)
+        return when if zone in ("", "UTC") else when.astimezone(_zone(zone))
+    except OverflowError:
+        raise CelError("timestamp overflow") from None
 
 
 @lru_cache(maxsize=64)
@@ -189,11 +190,12 @@ def _zone(name: str) -> tzinfo:
     offset = hours * 60 - minutes if name.startswith("-") else hours * 60 + minutes
     try:
         return timezone(timedelta(minutes=offset))
-    except ValueError as error:
-        raise CelError(str(error)) from None
+    except (ValueError, OverflowError):
+        raise CelError(f"unknown time zone {name}") from None
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
-        raise CelError(f'strconv.Atoi: parsing "{text}": invalid syntax')
-    return int(text)
+    try:
+        return integers.parse(text)
+    except ValueError as error:
+        raise CelError(str(error)) from None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from nagaya.apiserver.controllers.conditions import with_condition
 from nagaya.apiserver.controllers.tables import keys
-from nagaya.apiserver.meta import times
+from nagaya.apiserver.meta import integers, times
 from nagaya.apiserver.meta.gvk import GroupResource
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.backend import Backend
@@ -145,7 +145,9 @@ def _controller(obj: JsonObject) -> JsonObject | None:
 
 def _share(amount: int | str, total: int) -> int:
     """A number, or a percentage rounded up."""
-    return -(-int(amount.removesuffix("%")) * total // 100) if isinstance(amount, str) else amount
+    if isinstance(amount, int):
+        return amount
+    return -(-(integers.clamped(amount.removesuffix("%")) or 0) * total // 100)
 
 
 def _is_healthy(pod: JsonObject) -> bool:

@@ -62,11 +62,12 @@ def explain(
 
 
 _STEPS: Final = 200_000
+_STEP: Final = 10  # characters of findings that count like a step
 Part = tuple[Any, str, Correlation | None]
 
 
 class _Explainer:
-    """Walks a value. Items that are valid are passed over, and after many steps no more items are looked into."""
+    """Walks a value. Items that are valid are passed over, and no more are looked into after many steps or findings."""
 
     def __init__(self, as_written: bool) -> None:
         self._as_written = as_written
@@ -81,7 +82,9 @@ class _Explainer:
             if self._steps_left < 0 and outcome.findings:
                 return
             if accepts is None or not accepts(part):
-                outcome.add(self.value(schema, part, path, correlation))
+                found = self.value(schema, part, path, correlation)
+                self._steps_left -= sum(len(finding.message) for finding in found.findings) // _STEP
+                outcome.add(found)
 
     def value(self, schema: Schema, value: Any, path: str, correlation: Correlation | None) -> Outcome:
         """A value with its parts. What an update did not change is not held against it."""

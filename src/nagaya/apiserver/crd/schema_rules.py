@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from nagaya.apiserver.crd import default_rules, field_paths, internal_form, prune, rule_costs, structural
 from nagaya.apiserver.crd.rule_costs import RuleCosts
-from nagaya.apiserver.crd.rules import RuleCompiler, RuleCost
+from nagaya.apiserver.crd.rules import RuleCompiler, RuleCost, RuleProblem
 from nagaya.apiserver.crd.schema import Schema, SchemaTooDeepError, read
 from nagaya.apiserver.meta.field_errors import (
     OMITTED,
@@ -184,23 +184,23 @@ class _Checker:
             self.rule_errors.append(internal(where, "this server cannot evaluate rules"))
             return
         rules = self._compile_rules(schema.raw, resource_root=place.root or schema.embedded)
+        problems: dict[int, list[RuleProblem]] = {}
         for problem in rules.problems:
             if problem.cause is Cause.INTERNAL:
                 self.rule_errors.append(FieldError(problem.cause, str(where), OMITTED, problem.detail))
                 return
+            problems.setdefault(problem.index, []).append(problem)
+        transitions = rules.transitions
         most = rules.most_values if place.values is None else place.values
         costs = [RuleCost()] * len(schema.rules) if self._known else rules.costs()
         for position, rule in enumerate(schema.rules):
             at = where.index(position)
             self.rule_errors += self.costs.rule(at.child("rule"), costs[position].rule, most)
-            for problem in rules.problems:
-                if problem.index == position:
-                    value: Any = internal_form.rule(rule)
-                    self.rule_errors.append(
-                        FieldError(problem.cause, str(at.child(problem.member)), value, problem.detail)
-                    )
+            for problem in problems.get(position, ()):
+                value: Any = internal_form.rule(rule)
+                self.rule_errors.append(FieldError(problem.cause, str(at.child(problem.member)), value, problem.detail))
             self.rule_errors += self.costs.message(at.child("messageExpression"), costs[position].message)
-            if rules.transitions[position]:
+            if transitions[position]:
                 if place.unmatched is not None:
                     detail = (
                         f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.unmatched}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from nagaya.apiserver.builtins.decode import DecodeError, normalise
+from nagaya.apiserver.builtins.facts import struct_of
 from nagaya.apiserver.meta import gostring
 from nagaya.apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from nagaya.apiserver.meta.status import ApiError, JsonObject
@@ -87,7 +89,11 @@ class ByWebhook:
             raise _failed(f"{about} failed: {failure}") from failure
 
     def _read(self, answer: JsonObject, uid: str) -> list[JsonObject]:
-        response = answer.get("response")
+        given = {member: answer[member] for member in ("kind", "apiVersion", "response") if member in answer}
+        try:
+            response = normalise(struct_of("apiextensions/v1.ConversionReview"), given, strict=False)[0].get("response")
+        except DecodeError as error:
+            raise WebhookFailure(str(error)) from None
         if self._review_version == "v1":
             kind, version = answer.get("kind") or "", answer.get("apiVersion") or ""
             if (kind, version) != ("ConversionReview", "apiextensions.k8s.io/v1"):
@@ -116,6 +122,8 @@ def _checked(
     made = []
     for index, (original, obj) in enumerate(zip(originals, converted, strict=True)):
         where = f"{about} returned invalid converted object at index {index}"
+        if not isinstance(obj, dict):
+            raise _failed(f"{where}: it is no object")
         if obj.get("apiVersion") != api_version:
             received = obj.get("apiVersion") or ""
             raise _failed(f"{where}: invalid groupVersion (expected {api_version}, received {received})")
@@ -132,8 +140,11 @@ def with_identity(where: str, original: JsonObject, obj: JsonObject) -> JsonObje
         raise _failed(f"{where}: invalid metadata of type {type(metadata).__name__} in converted object")
     kept = {key: value for key, value in original["metadata"].items() if key not in ("labels", "annotations")}
     for member in ("labels", "annotations"):
-        if metadata.get(member):
-            kept[member] = metadata[member]
+        texts = metadata.get(member)
+        if texts and not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
+            raise _failed(f"{where}: invalid metadata.{member} in converted object: it is no map of strings")
+        if texts:
+            kept[member] = texts
     return {**obj, "metadata": kept}
 
 

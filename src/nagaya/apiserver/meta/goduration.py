@@ -47,8 +47,12 @@ def _nanoseconds(whole: str, fraction: str, unit: str, text: str) -> int:
     factor = _UNITS.get(unit)
     if factor is None:
         raise ValueError(f"time: unknown unit {gostring.quote(unit)} in duration {gostring.quote(text)}")
-    part = int(fraction) * factor // 10 ** len(fraction) if fraction else 0
-    return int(whole or "0") * factor + part
+    digits = fraction[:18]
+    part = int(digits) * factor // 10 ** len(digits) if digits else 0
+    whole = whole.lstrip("0") or "0"
+    if len(whole) > len(str(_LONGEST)):
+        raise _invalid(text)
+    return int(whole) * factor + part
 
 
 def _invalid(text: str) -> ValueError:

@@ -293,22 +293,35 @@ def _quoted(char: int) -> str:
 def duplicates(value: Any) -> list[str]:
     """The keys that are given twice in the same object, in the order and the words of the real server."""
     found: dict[str, None] = {}
-    _collect(value, None, found)
-    return [f"duplicate field {gostring.quote(path)}" for path in found][:100]
+    _collect(value, (), found)
+    return [f"duplicate field {gostring.quote(path)}" for path in found]
 
 
-def _collect(value: Any, path: str | None, found: dict[str, None]) -> None:
+_MOST_SHOWN: Final = 64 * 1024
+_Steps = tuple[Any, ...]
+"""The last step into a value, and the steps before it: most places are never named."""
+
+
+def _collect(value: Any, steps: _Steps, found: dict[str, None]) -> None:
     if value.__class__ is Members:
-        seen: set[str] = set()
+        seen: dict[str, bool] = {}  # whether the key is among the findings
         for key, member in value:
-            place = key if path is None else f"{path}.{key}"
-            if key in seen:
-                found[place] = None
-            seen.add(key)
-            _collect(member, place, found)
+            if key in seen and not seen[key] and len(found) < 100 and sum(map(len, found)) < _MOST_SHOWN:
+                found[_path((key, steps))] = None
+                seen[key] = True
+            seen.setdefault(key, False)
+            _collect(member, (key, steps), found)
     elif value.__class__ is list:
         for index, item in enumerate(value):
-            _collect(item, f"{path or ''}[{index}]", found)
+            _collect(item, (index, steps), found)
+
+
+def _path(steps: _Steps) -> str:
+    parts: list[str] = []
+    while steps:
+        step, steps = steps
+        parts.append(f"[{step}]" if step.__class__ is int else f".{step}" if steps else step)
+    return "".join(reversed(parts))
 
 
 def plain(value: Any) -> Any:

@@ -7,13 +7,12 @@ never changed: what an operation touches is copied first, once per patch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
 
-from nagaya.apiserver.meta import gostring
+from nagaya.apiserver.meta import gostring, integers
 
 OPERATIONS_LIMIT: Final = 10_000
 COPY_LIMIT: Final = 3 * 1024 * 1024
@@ -21,7 +20,6 @@ MOVED_LIMIT: Final = 100_000_000
 """How many items of lists and maps all operations together may copy. After each `copy` they start anew."""
 
 _MEMBERS: Final = frozenset({"op", "path", "from", "value"})
-_INDEX: Final = re.compile("[+-]?[0-9]+")
 
 
 class JsonPatchError(Exception):
@@ -259,12 +257,10 @@ def _unescaped(segment: str) -> str:
 
 
 def _number(key: str) -> int:
-    if not _INDEX.fullmatch(key):
-        raise JsonPatchError(f"strconv.Atoi: parsing {gostring.quote(key)}: invalid syntax")
-    number = int(key) if len(key) < 32 else 2**64
-    if not -(2**63) <= number < 2**63:
-        raise JsonPatchError(f"strconv.Atoi: parsing {gostring.quote(key)}: value out of range")
-    return number
+    try:
+        return integers.parse(key)
+    except ValueError as error:
+        raise JsonPatchError(str(error)) from None
 
 
 def _position(container: list[Any], key: str, *, extra: int = 0) -> int:

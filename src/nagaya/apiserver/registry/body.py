@@ -25,6 +25,7 @@ from nagaya.apiserver.web import negotiation
 _SHOWN = 30
 _SMALL = 32 * 1024  # bytes of a body that cannot become too large: built-in kinds add 200 bytes to an item at most
 _MOST_PARTS = 200_000
+_MOST_PATHS = 32 * 1024 * 1024  # characters; those of the largest definitions take a third of it
 _SCHEME = "pkg/runtime/scheme.go:111"  # where the real server says it looked
 
 
@@ -79,22 +80,35 @@ def check_extent(value: Any) -> None:
     size = len(text) - (len(orjson.dumps(managed)) if managed else 0)
     if size > status.OBJECT_LIMIT:
         raise status.object_too_large(size)
-    if text.count(b"{") + text.count(b"[") > _MOST_PARTS and _parts(value) > _MOST_PARTS:
-        raise status.too_large(f"the object has more than {_MOST_PARTS} lists and maps. Split it or shorten it")
+    if len(text) > _SMALL:
+        _check_parts(value)
 
 
-def _parts(value: Any) -> int:
-    """How many lists and maps a value consists of."""
-    count, level = 0, [value]
+def _check_parts(value: Any) -> None:
+    """Bound the number of lists and maps, and the length of the paths of all parts together: a finding names the path
+    of what it is about, and a name of a megabyte may stand above a hundred thousand parts."""
+    parts = characters = 0
+    level: list[tuple[Any, int]] = [(value, 0)]
     while level:
-        level = [
-            item
-            for container in level
-            for item in (container.values() if isinstance(container, dict) else container)
-            if isinstance(item, (dict, list))
-        ]
-        count += len(level)
-    return count
+        below: list[tuple[Any, int]] = []
+        for container, path in level:
+            is_map = container.__class__ is dict
+            for name, item in container.items() if is_map else enumerate(container):
+                length = path + (len(name) if isinstance(name, str) else 1)
+                characters += length
+                if item.__class__ is list:
+                    below.append((item, length))
+                elif item.__class__ is dict:
+                    if not is_map:  # its texts may tell it from other items
+                        for each in item.values():
+                            length += len(each) if each.__class__ is str else 0
+                    below.append((item, length))
+        parts += len(below)
+        if parts > _MOST_PARTS:
+            raise status.too_large(f"the object has more than {_MOST_PARTS} lists and maps. Split it or shorten it")
+        if characters > _MOST_PATHS:
+            raise status.too_large("names in the object are too long for the number of parts below them. Shorten them")
+        level = below
 
 
 def strict(call: Call, validation: str, problems: Sequence[str], refuse: Callable[[str], ApiError]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from nagaya.apiserver.admission.attributes import Attributes, Operation
 from nagaya.apiserver.meta import status, times
@@ -24,6 +25,9 @@ from nagaya.apiserver.registry.strategy import Dependents, Strategy
 from nagaya.apiserver.registry.update import remove
 from nagaya.apiserver.storage import Record
 from nagaya.apiserver.web.options import DeleteOptions
+
+_LONGEST_GRACE: Final = (2**63 - 1) // 10**9
+"""Seconds, 292 years: what Go can add to a date. Clients may ask for more."""
 
 
 async def delete(
@@ -138,6 +142,7 @@ def _begin_grace(obj: JsonObject, options: DeleteOptions, strategy: Strategy, no
     period = strategy.grace_period(obj, replace(options, grace_period=asked))
     if period is None:
         return False, False
+    period = min(period, _LONGEST_GRACE)
     metadata["deletionTimestamp"] = times.of(now + timedelta(seconds=period))
     metadata["deletionGracePeriodSeconds"] = period
     if metadata.get("generation"):

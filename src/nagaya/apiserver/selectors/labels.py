@@ -75,52 +75,40 @@ def _all(matches: list[Match]) -> Match:
 _SHORT: Final = 8
 
 
-class _Key:
-    """All demands on one label, so that each label of an object is looked at once however long the selector is."""
-
-    __slots__ = ("allowed", "excluded", "is_forbidden", "is_needed", "numeric")
-
-    def __init__(self) -> None:
-        self.is_needed = self.is_forbidden = False
-        self.allowed: set[str] | None = None
-        self.excluded: set[str] = set()
-        self.numeric: dict[Operator, Requirement] = {}
-
-    def add(self, requirement: Requirement) -> None:
-        """Take one more demand."""
-        operator, values = requirement.operator, requirement.values
-        if operator in UNEQUAL:
-            self.excluded.update(values)
-            return
-        if operator is Operator.DOES_NOT_EXIST:
-            self.is_forbidden = True
-            return
-        self.is_needed = True
-        if operator in EQUAL:
-            self.allowed = set(values) if self.allowed is None else self.allowed.intersection(values)
-        elif operator is not Operator.EXISTS:
-            tightest = max if operator is Operator.GREATER_THAN else min
-            known = self.numeric.get(operator, requirement)
-            self.numeric[operator] = tightest(known, requirement, key=lambda each: integer(each.values[0]) or 0)
-
-    def accepts(self, labels: Labels, value: str) -> bool:
-        """Whether a label that an object has meets them."""
-        if self.is_forbidden or value in self.excluded or (self.allowed is not None and value not in self.allowed):
-            return False
-        return all(each.compiled()(labels) for each in self.numeric.values())
-
-
 def _by_key(requirements: Iterable[Requirement]) -> Match:
-    keys: dict[str, _Key] = {}
-    for requirement in requirements:
-        keys.setdefault(requirement.key, _Key()).add(requirement)
-    needed = sum(key.is_needed for key in keys.values())
+    """As `_all`, but each label of an object is looked at once, however long the selector is."""
+    needed: dict[str, frozenset[str] | None] = {}
+    excluded: dict[str, set[str]] = {}
+    forbidden: set[str] = set()
+    numeric: dict[tuple[str, Operator], Requirement] = {}
+    for each in requirements:
+        key, operator, values = each
+        if operator in UNEQUAL:
+            excluded.setdefault(key, set()).update(values)
+        elif operator is Operator.DOES_NOT_EXIST:
+            forbidden.add(key)
+        elif operator in EQUAL:
+            known = needed.get(key)
+            needed[key] = frozenset(values) if known is None else known.intersection(values)
+        else:
+            needed.setdefault(key, None)
+            if operator is not Operator.EXISTS:
+                tightest = max if operator is Operator.GREATER_THAN else min
+                both = numeric.get((key, operator), each), each
+                numeric[key, operator] = tightest(both, key=lambda one: integer(one.values[0]) or 0)
+    bounds = [each.compiled() for each in numeric.values()]
 
     def match(labels: Labels) -> bool:
-        asked = [(key, value) for name, value in labels.items() if (key := keys.get(name)) is not None]
-        return sum(key.is_needed for key, _ in asked) == needed and all(
-            key.accepts(labels, value) for key, value in asked
-        )
+        met = 0
+        for key, value in labels.items():
+            if key in forbidden or value in excluded.get(key, ()):
+                return False
+            if key in needed:
+                allowed = needed[key]
+                if allowed is not None and value not in allowed:
+                    return False
+                met += 1
+        return met == len(needed) and all(bound(labels) for bound in bounds)
 
     return match
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from nagaya.apiserver.meta import names
+from nagaya.apiserver.meta import integers, names
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid
 from nagaya.apiserver.meta.status import aggregate
 
@@ -46,7 +45,6 @@ EQUAL: Final = frozenset({Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN})
 UNEQUAL: Final = frozenset({Operator.NOT_EQUALS, Operator.NOT_IN})
 _NUMERIC: Final = frozenset({Operator.GREATER_THAN, Operator.LESS_THAN})
 _SYMBOLS: Final = {Operator.GREATER_THAN: ">", Operator.LESS_THAN: "<"}
-_INTEGER: Final = re.compile("[+-]?[0-9]+")
 
 
 class Requirement(NamedTuple):
@@ -109,10 +107,10 @@ def _compared(key: str, bound: int, *, greater: bool) -> Match:
 
 def integer(text: str) -> int | None:
     """A decimal number of 64 bits, or None."""
-    if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > 19:
+    try:
+        return integers.parse(text)
+    except ValueError:
         return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def checked(key: str, operator: Operator, values: Sequence[str]) -> Requirement:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from nagaya.apiserver.meta import integers
+
 _TERMINATORS: Final = frozenset(" \t\r\n.,[]$@{}")
 _DICT_KEY: Final = re.compile("'([^']*)'")
 _SLICE: Final = re.compile("(-?[0-9]*)(:-?[0-9]*)?(:-?[0-9]*)?")
@@ -179,7 +181,10 @@ class _Reader:
         text = self._text[start : self.at]
         if not _NUMBER.fullmatch(text):
             raise JsonPathError(f"cannot parse number {text}")
-        return LiteralNode(float(text) if "." in text or not _fits(text) else int(text))
+        try:
+            return LiteralNode(integers.parse(text))
+        except ValueError:
+            return LiteralNode(float(text))
 
     def _quoted(self, quote: str) -> Node:
         start = self.at
@@ -234,10 +239,6 @@ class _Reader:
         return FilterNode(_parse_action(left), operator, _parse_action(right))
 
 
-def _fits(digits: str) -> bool:
-    return len(digits.lstrip("+-0")) < 19 or -(2**63) <= int(digits) < 2**63
-
-
 def _slice(text: str) -> SliceNode:
     found = _SLICE.fullmatch(text)
     if not found:
@@ -252,9 +253,10 @@ def _slice(text: str) -> SliceNode:
 
 
 def _index(digits: str) -> int:
-    if digits == "-" or not _fits(digits):
-        raise JsonPathError(f"array index {digits} is not a number")
-    return int(digits)
+    try:
+        return integers.parse(digits)
+    except ValueError:
+        raise JsonPathError(f"array index {digits} is not a number") from None
 
 
 def _unquoted(text: str, quote: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nagaya.apiserver.meta import field_errors, gostring, status
+from nagaya.apiserver.meta import field_errors, integers, status
 from nagaya.apiserver.meta.field_errors import FieldError, Path
 from nagaya.apiserver.meta.gvk import GroupKind
 from nagaya.apiserver.meta.object_meta import validate_field_manager
@@ -220,12 +220,6 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
 def integer(text: str) -> int:
     """A whole number in a query parameter. Raises 400 in Go's words."""
     try:
-        if text != text.strip() or "_" in text:
-            raise ValueError
-        value = int(text)
-    except ValueError:
-        message = f"strconv.ParseInt: parsing {gostring.quote(text)}: invalid syntax"
-        raise status.bad_request(message) from None
-    if not -(2**63) <= value < 2**63:
-        raise status.bad_request(f"strconv.ParseInt: parsing {gostring.quote(text)}: value out of range")
-    return value
+        return integers.parse(text, "ParseInt")
+    except ValueError as error:
+        raise status.bad_request(str(error)) from None

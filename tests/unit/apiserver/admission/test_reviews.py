@@ -35,6 +35,14 @@ def test_the_first_known_review_version_is_used() -> None:
         (_answer(patchType="JSONPatch"), "webhook returned response.patchType but not response.patch"),
         (_answer(patch="!"), "illegal base64 data"),
         (_answer(warnings="text"), "cannot unmarshal string"),
+        (_answer(warnings=[5]), "cannot unmarshal number"),
+        (_answer(allowed="true"), "cannot unmarshal string"),
+        (_answer(allowed=False, status={"details": 5}), "cannot unmarshal number"),
+        (_answer(allowed=False, status={"code": "403"}), "cannot unmarshal string"),
+        (_answer(allowed=False, status={"message": []}), "cannot unmarshal array"),
+        (_answer(auditAnnotations={"a": 5}), "cannot unmarshal number"),
+        ({**_answer(), "kind": 5}, "cannot unmarshal number"),
+        ({**_answer(), "apiVersion": "a/b/c"}, "expected webhook response of admission.k8s.io/v1"),
     ],
 )
 def test_an_answer_that_breaks_the_rules_is_a_failure(answer: JsonObject, problem: str) -> None:
@@ -52,3 +60,4 @@ def test_the_old_version_is_not_held_to_the_rules() -> None:
 def test_a_refusal_never_looks_like_a_success() -> None:
     refused = reviews.refusal("a.b.c", {"code": 200, "status": "Success"})
     assert (refused.code, refused.message) == (400, 'admission webhook "a.b.c" denied the request without explanation')
+    assert reviews.refusal("a.b.c", {"code": 2**31 - 1}).code == 400

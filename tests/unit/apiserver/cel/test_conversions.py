@@ -2,6 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from nagaya.api.conversion.duration import seconds
+from nagaya.apiserver.cel import conversions, times
+from nagaya.apiserver.cel.values import CelError
+from support.cpu import MOST, cpu_seconds, growth
 from support.subtest_cases import subtest_cases
 
 CASES = [
@@ -11,6 +17,12 @@ CASES = [
     ("int(' 1')", "unplannable: type conversion error from 'string' to 'int'"),
     ("int('1_0')", "unplannable: type conversion error from 'string' to 'int'"),
     ("int('')", "unplannable: type conversion error from 'string' to 'int'"),
+    (f"int('{'1' * 5000}') == 1", "unplannable: type conversion error from 'string' to 'int'"),
+    (f"uint('{'1' * 5000}') == 1u", "unplannable: type conversion error from 'string' to 'uint'"),
+    (f"uint('{'0' * 5000}1')", "1u"),
+    ("timestamp('9999-12-31T23:59:59Z').getHours('01:00')", "error: timestamp overflow"),
+    ("timestamp('0001-01-01T00:00:00Z').getHours('-01:00')", "error: timestamp overflow"),
+    ("timestamp(0).getHours('99999999999999999:00')", "error: unknown time zone 99999999999999999:00"),
     ("int(1.9)", "1"),
     ("int(-1.9)", "-1"),
     ("int(1e30)", "unplannable: integer overflow"),
@@ -57,3 +69,14 @@ def test_conversions_as_the_real_server_has_them(
     outcome_of: Callable[[str], str], expression: str, expected: str
 ) -> None:
     assert outcome_of(expression) == expected
+
+
+@pytest.mark.parametrize(
+    "read", [conversions.to_double, times.parse_wordy_duration, seconds], ids=["double", "words", "seconds"]
+)
+async def test_long_digits_that_are_no_number_are_refused_in_linear_time(read: Callable[[str], object]) -> None:
+    async def refuse(size: int) -> None:
+        with pytest.raises((CelError, ValueError)):
+            read("0" * size + "!")
+
+    assert await growth(lambda size: cpu_seconds(lambda: refuse(size)), 2000) <= MOST

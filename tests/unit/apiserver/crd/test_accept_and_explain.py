@@ -186,3 +186,10 @@ def test_a_part_of_an_object_is_named_from_where_it_stands() -> None:
     assert [str(error) for error in explain(schema, {"ready": 1}, Path("status"))] == [
         'status.ready: Invalid value: "integer": ready in body must be of type boolean: "integer"'
     ]
+
+
+def test_long_explanations_end_when_more_is_found_than_can_be_shown() -> None:
+    choices = [f"choice{number}" for number in range(2000)]
+    schema = read({"type": "array", "items": {"type": "string", "enum": choices}})
+
+    assert 10 < len(explain(schema, ["other"] * 1000)) < 100

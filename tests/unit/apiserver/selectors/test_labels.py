@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagaya.apiserver.selectors import labels
+from nagaya.apiserver.selectors.labels import LabelSelector
 from nagaya.apiserver.selectors.requirement import Operator, Requirement, SelectorError, checked
 from support.subtest_cases import subtest_cases
 
@@ -153,3 +154,30 @@ def test_any_text_is_a_selector_or_an_error(text: str) -> None:
     except SelectorError:
         return
     assert labels.parse(str(selector)).matches({"a": "b"}) == selector.matches({"a": "b"})
+
+
+_requirements = st.builds(
+    lambda key, operator, values: Requirement(
+        key, operator, tuple(values) if operator in (Operator.IN, Operator.NOT_IN) else (values[0],)
+    ),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(list(Operator)),
+    st.lists(st.sampled_from(["", "1", "2", "3", "x"]), min_size=1, max_size=3),
+)
+
+
+@given(
+    st.lists(_requirements, min_size=1, max_size=4),
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), st.sampled_from(["", "1", "2", "3", "x"])),
+)
+def test_a_long_selector_selects_what_each_of_its_requirements_does(
+    requirements: list[Requirement], found: dict[str, str]
+) -> None:
+    each = [requirement for requirement in requirements if not _is_no_bound(requirement)]
+    assert LabelSelector(each * 9).matches(found) == all(one.compiled()(found) for one in each)
+
+
+def _is_no_bound(requirement: Requirement) -> bool:
+    """A number is compared with numbers only: selectors with others are refused before."""
+    is_numeric = requirement.operator in (Operator.GREATER_THAN, Operator.LESS_THAN)
+    return is_numeric and not requirement.values[0].isdigit()

@@ -10,7 +10,7 @@ from nagaya.apiserver.builtins.kinds import core_metadata, pod_template
 from nagaya.apiserver.builtins.kinds.core_goshape import Shape
 from nagaya.apiserver.builtins.kinds.core_strategy import CoreStatusStrategy, CoreStrategy, restore
 from nagaya.apiserver.builtins.kinds.pod_defaults import default_template
-from nagaya.apiserver.meta import names
+from nagaya.apiserver.meta import integers, names
 from nagaya.apiserver.meta.field_errors import OMITTED, Cause, FieldError, Path, forbidden, invalid, not_supported
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
@@ -192,7 +192,7 @@ def validate_share(value: Any, path: Path) -> Iterator[FieldError]:
 
 def validate_at_most_all(value: Any, path: Path) -> Iterator[FieldError]:
     """A share that is not larger than the whole."""
-    if isinstance(value, str) and not names.percent(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and not names.percent(value) and share(value) > 100:
         yield invalid(path, value, "must not be greater than 100%")
 
 
@@ -200,6 +200,4 @@ def share(value: Any) -> int:
     """The number in a number or percentage, as the real server reads it."""
     if isinstance(value, int):
         return value
-    if not names.percent(value):
-        return int(value[:-1])
-    return int(value) if value.isascii() and value.lstrip("+-").isdecimal() else 0
+    return integers.clamped(value if names.percent(value) else value[:-1]) or 0

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final
 
 from nagaya.apiserver.meta.field_errors import OMITTED, Cause, FieldError, Where
@@ -86,12 +87,19 @@ def _escaped(text: str) -> str:
     return text.translate(_MARKUP)
 
 
+_COMPARED: Final = 2000  # lines, those of fifty containers: the time for all changes is the square of the lines
+
+
 def difference(kind: Shape, old: JsonObject, new: JsonObject) -> str:
-    """What changed between two values, as lines with three of context."""
+    """What changed between two values, as lines with three of context; of very long ones the first change."""
     import difflib
 
     before, after = (_lines(kind.of(each)) for each in (old, new))
-    return "".join(list(difflib.unified_diff(before, after, lineterm="\n"))[2:])
+    if max(len(before), len(after)) <= _COMPARED:
+        return "".join(list(difflib.unified_diff(before, after, lineterm="\n"))[2:])
+    pairs = enumerate(zip_longest(before, after, fillvalue="\n"), start=1)
+    changed = (f"@@ -{at} +{at} @@\n-{one}+{other}" for at, (one, other) in pairs if one != other)
+    return next((f"{first}further changes are not shown\n" for first in changed), "")
 
 
 def _lines(value: Any) -> list[str]:

@@ -29,6 +29,7 @@ from nagaya.apiserver.builtins.kinds.core_strategy import immutable
 from nagaya.apiserver.builtins.kinds.deployment import STRATEGY
 from nagaya.apiserver.builtins.kinds.kind import Kind
 from nagaya.apiserver.builtins.kinds.pod_template import template_warnings, validate_template
+from nagaya.apiserver.meta import integers
 from nagaya.apiserver.meta.field_errors import FieldError, Path, invalid, required
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.registry.call import Call
@@ -112,7 +113,7 @@ class DaemonSetStrategy(WorkloadStrategy):
 
 def _generation(obj: JsonObject) -> int:
     text = (obj["metadata"].get("annotations") or {}).get(GENERATION) or "0"
-    return int(text) if text.isascii() and text.lstrip("-").isdecimal() else 0
+    return integers.clamped(text) or 0
 
 
 def _set_generation(obj: JsonObject, generation: int) -> None:

@@ -7,7 +7,7 @@ import zoneinfo
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from nagaya.apiserver.meta import goduration, gostring
+from nagaya.apiserver.meta import goduration, integers
 
 
 class ScheduleError(ValueError):
@@ -99,15 +99,13 @@ def _check_range(expression: str, bounds: _Bounds) -> None:
 def _number(text: str, known: Mapping[str, int]) -> int:
     if text.lower() in known:
         return known[text.lower()]
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    reading = f"failed to parse int from {text}: strconv.Atoi: parsing {gostring.quote(text)}"
-    if not (digits.isascii() and digits.isdecimal()):
-        raise ScheduleError(f"{reading}: invalid syntax")
-    if not -(2**63) <= int(text) < 2**63:
-        raise ScheduleError(f"{reading}: value out of range")
-    if int(text) < 0:
-        raise ScheduleError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(text)
+    try:
+        number = integers.parse(text)
+    except ValueError as error:
+        raise ScheduleError(f"failed to parse int from {text}: {error}") from None
+    if number < 0:
+        raise ScheduleError(f"negative number ({number}) not allowed: {text}")
+    return number
 
 
 def zone_problems(zone: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from nagaya.apiserver.builtins.kinds.pod_defaults import all_containers
 from nagaya.apiserver.builtins.kinds.pod_resources import has_indivisible_pages
-from nagaya.apiserver.meta import names
+from nagaya.apiserver.meta import integers, names
 from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.meta.status import JsonObject
 from nagaya.apiserver.selectors import label_selector
@@ -77,7 +77,7 @@ def deletion_cost_problem(annotations: JsonObject) -> bool:
     cost = annotations.get(DELETION_COST)
     if cost is None or cost == "0":
         return False
-    return not _cost(cost) or not -(2**31) <= int(cost) < 2**31
+    return not _cost(cost) or not -(2**31) <= (integers.clamped(cost) or 0) < 2**31
 
 
 def host_sysctl_problem(name: str, spec: JsonObject) -> str:

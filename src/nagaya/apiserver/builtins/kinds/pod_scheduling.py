@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from nagaya.apiserver.builtins.kinds.pod_rules import Rules
-from nagaya.apiserver.meta import gostring, names
+from nagaya.apiserver.meta import integers, names
 from nagaya.apiserver.meta.field_errors import (
     FieldError,
     Path,
@@ -189,11 +189,11 @@ def _validate_comparison(operator: str, value: str, path: Path, rules: Rules) ->
 
 
 def _integer_problem(text: str) -> str:
-    parsing = f"strconv.ParseInt: parsing {gostring.quote(text)}: "
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdecimal()):
-        return f"{parsing}invalid syntax"
-    return "" if -(2**63) <= int(text) < 2**63 else f"{parsing}value out of range"
+    try:
+        integers.parse(text, "ParseInt")
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def validate_spread(constraints: Sequence[JsonObject], path: Path, rules: Rules) -> Iterator[FieldError]:

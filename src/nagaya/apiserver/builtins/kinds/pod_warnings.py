@@ -12,7 +12,6 @@ from nagaya.apiserver.meta import addresses, gostring, names
 from nagaya.apiserver.meta.field_errors import Path
 from nagaya.apiserver.meta.quantity import parse
 from nagaya.apiserver.meta.status import JsonObject
-from nagaya.apiserver.registry.call import WARNINGS
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -206,38 +205,11 @@ def _for_env(variables: Sequence[JsonObject], path: Path) -> Iterator[str]:
         seen.add(name)
 
 
-_Port = tuple[Path, str, int]
-
-
-class _Ports:
-    """Ports of the same number and protocol, found by those they are in conflict with."""
-
-    __slots__ = ("_all", "_by_place")
-
-    def __init__(self) -> None:
-        self._all: list[_Port] = []
-        self._by_place: dict[object, list[int]] = {}
-
-    def near(self, address: str, host: int) -> list[_Port]:
-        """The ports in conflict with one on a host's port and address: without a host's port all are."""
-        if not host:
-            return self._all[:WARNINGS]
-        keys: Sequence[object] = ((address, host), (not address, host), 0)
-        found = {position for key in keys for position in self._by_place.get(key, [])[:WARNINGS]}
-        return [self._all[position] for position in sorted(found)]
-
-    def add(self, port: _Port) -> None:
-        """Take another port."""
-        _, address, host = port
-        keys: Sequence[object] = ((address, host), (bool(address), host)) if host else (0,)
-        for key in keys:
-            self._by_place.setdefault(key, []).append(len(self._all))
-        self._all.append(port)
+_COMPARED: Final = 10  # ports of the same number and protocol that later ones are compared with
 
 
 def _for_ports(spec: JsonObject, path: Path) -> Iterator[str]:
-    known: dict[tuple[int, str], _Ports] = {}
-    pairs = 0
+    known: dict[tuple[int, str], list[tuple[Path, str, int]]] = {}
     places = [
         (port, where.child("ports").index(position))
         for container, where in containers_with_paths(spec, path)
@@ -250,16 +222,16 @@ def _for_ports(spec: JsonObject, path: Path) -> Iterator[str]:
             name = port.get("name") or ""
             shown = f"Name:{name} HostPort:0 ContainerPort:{number} Protocol:{protocol} HostIP:{address}"
             yield f"{where}: hostIP set without hostPort: {{{shown}}}"
-        others = known.setdefault((number, protocol), _Ports())
-        for other, other_address, other_host in others.near(address, host) if pairs < WARNINGS else ():
-            pairs += 1
+        others = known.setdefault((number, protocol), [])
+        for other, other_address, other_host in others:
             if (address, host) == (other_address, other_host):
                 yield f"{where}: duplicate port definition with {other}"
             elif not host or not other_host:
                 yield f"{where}: overlapping port definition with {other}"
-            else:
+            elif host == other_host and bool(address) != bool(other_address):
                 yield f"{where}: dangerously ambiguous port definition with {other}"
-        others.add((where, address, host))
+        if len(others) < _COMPARED:
+            others.append((where, address, host))
     named: dict[str, Path] = {}
     for port, where in places:
         if not (name := port.get("name")):

@@ -46,3 +46,14 @@ def test_a_difference_has_three_lines_of_context() -> None:
 
 def test_maps_are_shown_with_their_keys_in_order() -> None:
     assert list(SHAPE.of({"labels": {"b": "1", "a": "2"}})["Labels"]) == ["a", "b"]
+
+
+def test_the_first_change_of_a_very_long_value_is_shown() -> None:
+    names = shape("Names=names:p")
+    old = [f"name{number}" for number in range(20_000)]
+    new = [f"{name}x" if number >= 10_000 else name for number, name in enumerate(old)]
+
+    assert difference(names, {"names": old}, {"names": new}) == (
+        '@@ -10003 +10003 @@\n-  "name10000",\n+  "name10000x",\nfurther changes are not shown\n'
+    )
+    assert difference(names, {"names": old}, {"names": old}) == ""
