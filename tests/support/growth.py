@@ -1,8 +1,8 @@
 """Objects of every kind, grown in one place at a time: what the test of super-linear cost sends.
 
 The types that the server itself knows (`Resource.struct`) say where an object has lists, maps, texts and nested values.
-For each such place there is an object of a given size, whose items are all different or all the same. They have the
-right shape and need not be valid: refusing costs too.
+For each such place there is an object of a given size, whose items are all different or all the same. Values that the
+server refuses are replaced where that is possible (`repairs`). Other objects are refused, which must not cost more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final
 from nagaya.apiserver.builtins.gotypes import GoStruct
 from nagaya.apiserver.registry.resource import Resource
 from nagaya.apiserver.schema.types import List, Map, Scalar, Struct, Type, Untyped
+from support.repairs import Path, Repairs
 
 JsonObject = dict[str, Any]
 _DEEP: Final = "@nested@"
@@ -36,6 +37,11 @@ _CRD: Final = {
         {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}},
     ],
 }
+_PROXMOX_CLUSTER: Final = {
+    "dnsServers": ["10.0.0.1"],
+    "ipv4Config": {"addresses": ["10.0.0.10-10.0.0.20"], "prefix": 24, "gateway": "10.0.0.1"},
+}
+_PROXMOX_MACHINE: Final = {"network": {"networkDevices": [{"name": "net0", "bridge": "vmbr0"}]}}
 # What an object needs to be looked at more closely.
 BASES: Final[dict[str, JsonObject]] = {
     "Pod": {"spec": {"containers": _CONTAINERS}},
@@ -58,6 +64,14 @@ BASES: Final[dict[str, JsonObject]] = {
     "CustomResourceDefinition": {"spec": _CRD},
     "HorizontalPodAutoscaler": {"spec": {"maxReplicas": 2, "scaleTargetRef": {"kind": "A", "name": "a"}}},
     "StorageClass": {"provisioner": "a.b/c"},
+    "Cluster": {"spec": {"paused": True}},
+    "HostedControlPlane": {"spec": {"version": "v1.36.3"}},
+    "DataStore": {"spec": {"driver": "etcd", "endpoints": ["10.0.0.1:2379"]}},
+    "ProxmoxCluster": {"spec": _PROXMOX_CLUSTER},
+    "ProxmoxClusterTemplate": {"spec": {"template": {"spec": _PROXMOX_CLUSTER}}},
+    "ProxmoxConnection": {"spec": {"credentialsRef": {"name": "a"}}},
+    "ProxmoxMachine": {"spec": _PROXMOX_MACHINE},
+    "ProxmoxMachineTemplate": {"spec": {"template": {"spec": _PROXMOX_MACHINE}}},
 }
 
 
@@ -79,12 +93,16 @@ class Place:
         """Whether it is a list or a map that grows."""
         return isinstance(self.type, (List, Map))
 
-    def grown(self, name: str, size: int, *, first: int = 0, same: bool = False) -> bytes:
+    def grown(
+        self, name: str, size: int, *, first: int = 0, same: bool = False, repairs: Repairs | None = None
+    ) -> bytes:
         """An object with so many items, entries, characters or levels at this place, counted from `first`."""
         resource = self.resource
         base = {"metadata": {"name": name}, **deepcopy(BASES.get(resource.kind, {}))}
         value = self._value(size, first, same=same)
         obj: JsonObject = _placed(base, resource.struct, self.steps, value)
+        if repairs is not None:
+            repairs.apply(obj, 0 if same else first)
         text = json.dumps({**obj, "apiVersion": resource.api_version, "kind": resource.kind})
         return text.replace(json.dumps(_DEEP), '{"a":' * size + str(first) + "}" * size).encode()
 
@@ -97,6 +115,18 @@ class Place:
             return {f"k{first + at}": sample(self.type.element, 0 if same else first + at) for at in range(size)}
         assert isinstance(self.type, List)
         return [sample(self.type.element, first if same else first + at) for at in range(size)]
+
+
+def sample_at(kind: Type, path: Path, number: int) -> Any:
+    """A small value of the type that a path has; None if there is no such path."""
+    for step in path:
+        if isinstance(kind, (List, Map)) and step is None:
+            kind = kind.element
+        elif isinstance(kind, Struct) and step in kind.fields:
+            kind = kind.fields[step].type
+        else:
+            return None
+    return sample(kind, number, path[-1] or "") if path else None
 
 
 def places(resource: Resource, known: set[object]) -> Iterator[Place]:

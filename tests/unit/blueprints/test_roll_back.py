@@ -91,6 +91,8 @@ async def bench() -> AsyncIterator[Bench]:
     await server.stop()
 
 
+@pytest.mark.slow
+@pytest.mark.long("The client repeats calls that were not sent, after pauses in real time")
 @pytest.mark.parametrize("how", HOW)
 async def test_a_failure_at_any_call_leaves_nothing(bench: Bench, how: str) -> None:
     steps = await examine(bench.client, blueprint(WISH))
