@@ -51,6 +51,16 @@ def keep_private(path: Path) -> None:
         )
 
 
+def holds(path: Path, content: bytes, mode: int = PRIVATE) -> bool:
+    """Whether a file is as `write_atomically` would leave it."""
+    try:
+        found = path.lstat()
+        is_same = stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) == mode and found.st_uid == os.geteuid()
+        return is_same and found.st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
 def write_atomically(path: Path, content: bytes, mode: int = PRIVATE, group: int = -1) -> None:
     """Put content into a file, replacing what was there. Directories that are missing are made, closed to others.
 

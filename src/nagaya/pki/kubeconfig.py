@@ -83,8 +83,10 @@ def to_yaml(config: dict[str, Any]) -> bytes:
 
 
 def write(config: dict[str, Any], path: Path) -> None:
-    """Write a kubeconfig that only its owner may read."""
-    files.write_atomically(path, to_yaml(config))
+    """Write a kubeconfig that only its owner may read. An unchanged file stays, also where the disk is full."""
+    content = to_yaml(config)
+    if not files.holds(path, content):
+        files.write_atomically(path, content)
 
 
 def _encoded(content: bytes) -> str:

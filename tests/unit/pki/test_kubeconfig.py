@@ -47,6 +47,21 @@ def test_the_file_is_yaml_and_private(tmp_path: Path) -> None:
     assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_file_is_written_again_only_if_something_changed(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+
+    def inode(server: str) -> int:
+        kubeconfig.write(kubeconfig.build(server, b"authority", kubeconfig.BearerToken("0123")), file)
+        return file.stat().st_ino
+
+    first = inode("https://one")
+    assert inode("https://one") == first, "also where the disk is full"
+    assert (second := inode("https://two")) != first
+    file.chmod(0o644)
+    assert inode("https://two") != second
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_secrets_are_not_shown() -> None:
     shown = repr(kubeconfig.BearerToken("hush")) + repr(kubeconfig.ClientCertificate(b"c", b"hush"))
     assert "hush" not in shown
