@@ -32,6 +32,8 @@ from nagaya.supervision.spec import ProcessSpec
 _RETRY = 0.05
 _TASKS = 4096
 """Processes and threads of all confined processes of one user."""
+_OOM_SCORE = 500
+"""Confined processes may together ask for more memory than the machine has: they end before their supervisor does."""
 _LAUNCH = os.fspath(Path(launch.__file__))
 
 
@@ -101,6 +103,9 @@ class Place:
         limits = {} if confined is None else {"RLIMIT_CORE": 0, "RLIMIT_NPROC": _TASKS}
         if confined is not None and spec.limits.file_size is not None:
             limits["RLIMIT_FSIZE"] = spec.limits.file_size
+        oom_score = spec.limits.oom_score
+        if confined is not None and oom_score is None:
+            oom_score = _OOM_SCORE
         order = {
             "command": spec.command,
             "environment": dict(spec.environment),
@@ -110,7 +115,7 @@ class Place:
             "grace": spec.grace,
             "record": self._record,
             "open_files": spec.limits.open_files,
-            "oom_score": spec.limits.oom_score,
+            "oom_score": oom_score,
             "limits": limits,
             "cgroups": cgroups,
             "confinement": None if confined is None else asdict(confined),

@@ -45,6 +45,7 @@ found = {
     "limits": {each: resource.getrlimit(getattr(resource, each)) for each in dir(resource) if each[:7] == "RLIMIT_"},
     "cgroups": open("/proc/self/cgroup").read(),
     "folder": os.getcwd(),
+    "oom_score": open("/proc/self/oom_score_adj").read().strip(),
     "keyring": ctypes.CDLL(None).syscall(250, 0, -3, 0) if os.uname().machine == "x86_64" else -1,
     "umask": os.umask(0),
     "tried": {path: attempt(path) for path in tried},
@@ -126,6 +127,7 @@ async def test_it_has_a_user_without_any_privilege(room: Room) -> None:
     given = {name: each for name, each in found["environment"].items() if name != "LC_CTYPE"}  # type: ignore[attr-defined]
     assert given == {"GIVEN": "yes"}
     assert found["folder"] == "/"
+    assert found["oom_score"] == "500", "it ends before its supervisor if memory runs out"
     if found["keyring"] != -1:
         assert found["keyring"] != ctypes.CDLL(None).syscall(250, 0, -3, 0), "a keyring of its own"
     targets = sorted(found["open"])  # type: ignore[call-overload]
