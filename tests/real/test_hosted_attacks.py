@@ -81,9 +81,17 @@ def test_a_secret_and_arguments_run_no_command_and_touch_no_file(hosting: Hostin
     }
     hosting.kubectl("patch", "hcp", "evil", "--type=merge", "-p", json.dumps({"spec": spec}))
 
+    def is_launched(pid: int) -> bool:
+        """Whether a process is not the program yet, or has just ended."""
+        try:
+            return "launch.py" in Path(f"/proc/{pid}/cmdline").read_text()
+        except FileNotFoundError:
+            return True
+
     def exchanged() -> bool:
         now = hosting.processes(tenant.uid)
-        return all(now.get(each, before[each]) != before[each] for each in ("kube-apiserver-0", "kube-scheduler"))
+        changed = all(now.get(each, before[each]) != before[each] for each in ("kube-apiserver-0", "kube-scheduler"))
+        return changed and not any(map(is_launched, now.values()))
 
     eventually(exchanged, "programs with the arguments that are accepted")
     eventually(tenant.is_ready, "the API server")
