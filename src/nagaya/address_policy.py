@@ -112,8 +112,8 @@ class AddressPolicy:
         except ValueError as error:
             log.warning("objects may lead to the management API at %s: %s", url, error)
             return
-        for each in found.networks:
-            self.refuse(str(each.network_address), port)
+        for network in found.networks:
+            self.refuse(str(network.network_address), port)
 
     def check(self, where: tuple[Any, ...]) -> None:
         """Raise AddressRefused unless a socket may be connected to this address, as `getaddrinfo` says it."""

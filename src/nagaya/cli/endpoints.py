@@ -53,6 +53,6 @@ class Endpoints:
 
 
 def _answer(problems: list[str], warnings: Sequence[str] = ()) -> Response:
-    """Problems make the answer a bad one; warnings are told in a good one."""
+    """The answer to a health check: 503 if there are problems, otherwise 200 with the warnings."""
     lines = [*problems, *warnings] if problems else ["ok", *warnings]
     return text("\n".join(lines), 503 if problems else 200)

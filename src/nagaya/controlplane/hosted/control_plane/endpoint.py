@@ -2,7 +2,7 @@
 
 Pure but for two questions to the machine, which are handed in. What always holds: of the control planes of one machine
 no two listen at the same port of the same address. Who has written its endpoint down has it; of two that say the same,
-the older one. Whoever writes down what somebody else listens at waits until it is free.
+the older one. A control plane whose written endpoint is in use waits until it is free.
 """
 
 from __future__ import annotations

@@ -129,13 +129,13 @@ class Observer:
         settings, others = self.host.settings, self.rt.cache.list(HOSTED_CONTROL_PLANES)
 
         @cache
-        def held() -> set[str]:
+        def held_by_others() -> set[str]:
             """Where programs of other tenants were started to listen, whether or not they run right now."""
-            folders = [self.host.folder(each.tenant_id) for each in others if each.tenant_id != plane.tenant_id]
-            return {each.listens for folder in folders for each in folder.started().values()}
+            folders = [self.host.folder(other.tenant_id) for other in others if other.tenant_id != plane.tenant_id]
+            return {program.listens for folder in folders for program in folder.started().values()}
 
         def is_free(address: str, port: int) -> bool:
-            return addresses.is_free(address, port) and str(Endpoint(host=address, port=port)) not in held()
+            return addresses.is_free(address, port) and str(Endpoint(host=address, port=port)) not in held_by_others()
 
         machine = Machine(
             lambda family: settings.address or addresses.default_address(family),
@@ -146,7 +146,7 @@ class Observer:
         )
         # What runs without a record of it may be at any address.
         names = {*started, *self.host.processes(plane.tenant_id)}
-        listens = {started[each].listens if each in started else "" for each in names if f".{KUBE_APISERVER}-" in each}
+        listens = {started[name].listens if name in started else "" for name in names if f".{KUBE_APISERVER}-" in name}
         return endpoint.look(plane, cluster, others, machine, listens)
 
     def claim(self, plane: HostedControlPlane) -> Claim:

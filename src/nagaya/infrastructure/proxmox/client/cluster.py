@@ -55,13 +55,13 @@ class Cluster:
         return await self._calls.rows("/cluster/status")
 
     async def clock_ahead(self, node: str) -> float:
-        """Seconds that the clock of a host is ahead of this machine's, or behind if less than 0, at the least: it tells
-        whole seconds, of some moment between question and answer."""
+        """Seconds by which the clock of a host is at least ahead of this machine's; less than 0 if it is behind.
+        Proxmox VE answers whole seconds, of a moment between the request and the answer."""
         clock = self._calls.world.clock
         before = clock.now().timestamp()
-        told = float((await self._calls.record(path_of("nodes", node, "time"))).get("time") or 0)
+        answer = float((await self._calls.record(path_of("nodes", node, "time"))).get("time") or 0)
         after = clock.now().timestamp()
-        return told - after if told > after else min(0.0, told + 1 - before)
+        return answer - after if answer > after else min(0.0, answer + 1 - before)
 
     async def next_id(self) -> int:
         """An id that is free at this moment. Nothing is reserved."""
